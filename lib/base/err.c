@@ -1,0 +1,87 @@
+/*
+ * The error type and the one table that says what each code means on every door.
+ */
+#include "err.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct err_info infos[] = {
+	[ERR_NONE] = {"none", 200, 0, 0, true},
+	[ERR_INVALID] = {"invalid", 422, -32602, 2, true},
+	[ERR_UNAUTHENTICATED] = {"unauthenticated", 401, -32001, 3, true},
+	[ERR_FORBIDDEN] = {"forbidden", 403, -32003, 3, true},
+	[ERR_NOT_FOUND] = {"not_found", 404, -32004, 4, true},
+	[ERR_CONFLICT] = {"conflict", 409, -32009, 5, true},
+	[ERR_TOO_LARGE] = {"too_large", 413, -32013, 2, true},
+	[ERR_LIMITED] = {"limited", 429, -32029, 6, true},
+	[ERR_TIMEOUT] = {"timeout", 504, -32008, 6, true},
+	[ERR_BUSY] = {"busy", 503, -32010, 6, true},
+	[ERR_UPSTREAM] = {"upstream", 502, -32011, 7, true},
+	[ERR_INTERNAL] = {"internal", 500, -32603, 1, false},
+	[ERR_MALFORMED] = {"malformed", 400, -32700, 2, true},
+};
+static_assert(sizeof(infos) / sizeof(infos[0]) == ERR_CODE__COUNT, "a row per code");
+
+bool err_set(struct err *err, enum err_code code, const char *fmt, ...)
+{
+	va_list ap;
+
+	err->code = code;
+	err->reason[0] = '\0';
+	err->fix[0] = '\0';
+	va_start(ap, fmt);
+	(void)vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+bool err_errno(struct err *err, enum err_code code, const char *fmt, ...)
+{
+	int saved = errno;
+	va_list ap;
+	size_t n;
+
+	err->code = code;
+	err->reason[0] = '\0';
+	err->fix[0] = '\0';
+	va_start(ap, fmt);
+	(void)vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	n = strlen(err->msg);
+	(void)snprintf(err->msg + n, sizeof(err->msg) - n, ": %s", strerror(saved));
+	return false;
+}
+
+bool err_wrap(struct err *err, const char *fmt, ...)
+{
+	char inner[sizeof(err->msg)];
+	va_list ap;
+	size_t n;
+
+	memcpy(inner, err->msg, sizeof(inner));
+	va_start(ap, fmt);
+	(void)vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	n = strlen(err->msg);
+	(void)snprintf(err->msg + n, sizeof(err->msg) - n, ": %s", inner);
+	return false;
+}
+
+bool err_advise(struct err *err, const char *reason, const char *fix)
+{
+	if (reason)
+		(void)snprintf(err->reason, sizeof(err->reason), "%s", reason);
+	if (fix)
+		(void)snprintf(err->fix, sizeof(err->fix), "%s", fix);
+	return false;
+}
+
+const struct err_info *err_info(enum err_code code)
+{
+	assert(code < ERR_CODE__COUNT);
+	return &infos[code];
+}

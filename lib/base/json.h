@@ -1,0 +1,49 @@
+#pragma once
+/*
+ * JSON over json-c, strict both ways. In: the whole input, UTF-8, depth 32, no duplicate keys, no
+ * NaN, no single quotes, no \u0000, no integer out of int64. Out: built bottom-up; json_add takes
+ * over what it is given.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+struct json_object; /* json-c's */
+struct pool;
+struct buf;
+
+#define JSON_DEPTH 32
+
+/* ERR_MALFORMED with what is wrong and where. The caller owns *out (json_free). */
+bool json_parse(const char *text, size_t n, struct json_object **out, struct err *err) NODISCARD;
+void json_free(struct json_object *o);
+void cleanup_json(struct json_object **o);
+
+/* Readers: false unless the member is there and of that type. Text is o's memory and without NUL.
+ */
+struct json_object *json_get(struct json_object *o, const char *key); /* NULL: absent */
+bool json_get_text(struct json_object *o, const char *key, const char **out);
+bool json_get_i64(struct json_object *o, const char *key, int64_t *out);
+bool json_get_bool(struct json_object *o, const char *key, bool *out);
+/* Members of an array; 0 and NULL where o is NULL or another type. */
+size_t json_count(struct json_object *o);
+struct json_object *json_at(struct json_object *o, size_t i);
+bool json_as_text(struct json_object *o, const char **out);
+bool json_as_i64(struct json_object *o, int64_t *out);
+
+/* Writers. */
+struct json_object *json_new_object(void);
+struct json_object *json_new_array(void);
+void json_add(struct json_object *o, const char *key, struct json_object *value_taken);
+void json_add_text(struct json_object *o, const char *key, const char *s); /* NULL: null */
+void json_add_text_n(struct json_object *o, const char *key, const char *s, size_t n);
+void json_add_i64(struct json_object *o, const char *key, int64_t v);
+void json_add_bool(struct json_object *o, const char *key, bool v);
+void json_push(struct json_object *array, struct json_object *value_taken);
+void json_push_text(struct json_object *array, const char *s);
+/* One line, no escaped slashes; memory of the pool. */
+const char *json_text(struct json_object *o, struct pool *pool);
+/* Appends s as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. No json-c involved. */
+void json_add_quoted(struct buf *b, const char *s, size_t n);
