@@ -1,0 +1,148 @@
+/*
+ * Execs over sql/queries/exec.sql.
+ */
+#include "exec.h"
+
+#include <assert.h>
+
+#include "cleanup.h"
+#include "db.h"
+#include "job.h"
+#include "pool.h"
+#include "queries.h"
+#include "rows.h"
+#include "run.h"
+
+const char *const exec_state_names[] = {
+	[EXEC_QUEUED] = "queued",
+	[EXEC_RUNNING] = "running",
+	[EXEC_DONE] = "done",
+	[EXEC_FAILED] = "failed",
+};
+static_assert(
+	sizeof(exec_state_names) / sizeof(exec_state_names[0]) == EXEC_STATE__COUNT, "a name each");
+
+bool exec_submit(struct db *db, int64_t account_id, const char *run, const struct exec_new *in,
+	const char *request_id, struct exec_made *out, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+	struct exec_made made = {0};
+	int64_t run_id, box_id;
+
+	random_id(made.name, sizeof(made.name), "exec-", 16);
+	if (!run_lock_box(db, account_id, run, &run_id, &box_id, err) ||
+		!db_query(db, Q_EXEC_SUBMIT,
+			ARGS(db_i64(account_id), db_i64(box_id), db_i64(run_id), db_text(made.name),
+				db_text(in->argv),
+				in->stdin_data ? db_bytes(in->stdin_data, in->stdin_size)
+					       : db_text(NULL),
+				db_text(in->cwd), db_ref(in->timeout_ms), db_text(request_id)),
+			&res, err))
+		return err_wrap(err, "exec");
+	if (!res.rows) {
+		(void)err_set(err, ERR_CONFLICT, "the run's box has ended");
+		return err_advise(err, "box_ended", "delegate the task again");
+	}
+	made.id = result_i64(&res, 0, 0);
+	made.stream = result_i64(&res, 0, 1);
+	made.log_id = result_i64(&res, 0, 2);
+	made.job_id = result_i64(&res, 0, 3);
+	*out = made;
+	return true;
+}
+
+bool exec_open(struct db *db, const struct fence *f, int64_t box_id, int64_t run_id,
+	const char *lane, int64_t log_id, const struct exec_new *in, struct exec_made *out,
+	struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+	struct exec_made made = {.log_id = log_id};
+
+	random_id(made.name, sizeof(made.name), "exec-", 16);
+	if (!db_query(db, Q_EXEC_OPEN,
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id), db_ref(run_id),
+			    db_text(made.name), db_text(lane), db_text(in->argv), db_text(in->cwd),
+			    db_ref(in->timeout_ms), db_i64(log_id)),
+		    &res, err))
+		return err_wrap(err, "open exec");
+	if (!fence_check(f, &res, "the box has ended", err))
+		return false;
+	made.id = result_i64(&res, 0, 2);
+	made.stream = result_i64(&res, 0, 3);
+	made.log_base = result_i64(&res, 0, 4);
+	*out = made;
+	return true;
+}
+
+bool exec_get(struct db *db, struct pool *pool, int64_t id, struct exec *out, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+	int state;
+
+	if (!db_query(db, Q_EXEC_GET, ARGS(db_i64(id)), &res, err))
+		return err_wrap(err, "get exec");
+	if (!res.rows)
+		return err_set(err, ERR_NOT_FOUND, "no such exec");
+	state = name_find(exec_state_names, EXEC_STATE__COUNT, result_text(&res, 0, 13));
+	assert(state >= 0);
+	*out = (struct exec){
+		.id = result_i64(&res, 0, 0),
+		.account_id = result_i64(&res, 0, 1),
+		.name = pool_strdup(pool, result_text(&res, 0, 2)),
+		.box_id = result_i64(&res, 0, 3),
+		.run_id = result_i64(&res, 0, 4),
+		.stream = result_i64(&res, 0, 5),
+		.lane = pool_strdup(pool, result_text(&res, 0, 6)),
+		.argv = pool_strdup(pool, result_text(&res, 0, 7)),
+		.cwd = pool_strdup(pool, result_text(&res, 0, 9)),
+		.timeout_ms = result_i64(&res, 0, 10),
+		.log_id = result_i64(&res, 0, 11),
+		.log_base = result_i64(&res, 0, 12),
+		.state = (enum exec_state)state,
+		.exited = !result_is_null(&res, 0, 14),
+		.exit_code = result_i64(&res, 0, 14),
+		.signal = result_i64(&res, 0, 15),
+	};
+	if (!result_is_null(&res, 0, 8))
+		out->stdin_data = result_bytes(&res, pool, 0, 8, &out->stdin_size);
+	return true;
+}
+
+bool exec_begin(struct db *db, const struct fence *f, int64_t id, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_EXEC_START, ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(id)), &res,
+		    err))
+		return err_wrap(err, "start exec");
+	return fence_check(f, &res, "the exec has ended", err);
+}
+
+bool exec_finish(struct db *db, const struct fence *f, int64_t id, const struct exec_end *end,
+	struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	assert(end->state == EXEC_DONE || end->state == EXEC_FAILED);
+	if (!db_query(db, Q_EXEC_FINISH,
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(id),
+			    db_text(exec_state_names[end->state]), db_text(end->reason),
+			    end->exited ? db_i64(end->exit_code) : db_text(NULL),
+			    db_ref(end->signal), db_bool(end->timed_out), db_bool(end->oom),
+			    db_text(end->usage)),
+		    &res, err))
+		return err_wrap(err, "finish exec");
+	return fence_check(f, &res, "the exec has ended", err);
+}
+
+bool exec_stop_box(
+	struct db *db, const struct fence *f, int64_t box_id, const char *reason, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_EXEC_STOP_BOX,
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id), db_text(reason)),
+		    &res, err))
+		return err_wrap(err, "stop execs");
+	return result_i64(&res, 0, 0) || fence_lost(f, err);
+}

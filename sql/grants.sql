@@ -1,0 +1,108 @@
+-- Who may do what. Applied by the owner after the migrations, every time, in one transaction: it
+-- takes everything back first and then says the whole state. Roles are made in roles.sql.
+REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, asb_web, asb_live, asb_worker, asb_gate;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM PUBLIC, asb_web, asb_live, asb_worker, asb_gate;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC, asb_web, asb_live, asb_worker, asb_gate;
+ALTER DEFAULT PRIVILEGES REVOKE ALL ON FUNCTIONS FROM PUBLIC;
+GRANT USAGE ON SCHEMA public TO asb_web, asb_live, asb_worker, asb_gate, asb_backup;
+-- takes rights on columns back too: a REVOKE on the table does that in PostgreSQL
+
+-- --- rows by account --------------------------------------------------------------------------------
+-- Fails closed: without app.account_id asb_web sees and writes nothing. The setting falls back to ''
+-- (not NULL) after a SET LOCAL, hence the nullif.
+CREATE OR REPLACE FUNCTION account_now() RETURNS bigint LANGUAGE sql STABLE
+AS $$ SELECT nullif(current_setting('app.account_id', true), '')::bigint $$;
+
+DO $$
+DECLARE t record;
+BEGIN
+	FOR t IN
+		SELECT c.oid::regclass AS name, c.relname, k.key
+		FROM pg_class c, LATERAL (SELECT CASE c.relname
+				WHEN 'accounts' THEN 'id = account_now()'
+				WHEN 'blob_chunks' THEN 'EXISTS (SELECT 1 FROM blobs b WHERE b.id = blob_id)'
+				WHEN 'audit' THEN 'account_id IS NULL OR account_id = account_now()'
+				ELSE 'account_id = account_now()' END AS key) k
+		WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+			AND (c.relname IN ('accounts', 'blob_chunks') OR EXISTS (SELECT 1 FROM pg_attribute a
+				WHERE a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped))
+	LOOP
+		EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', t.name);
+		EXECUTE format('DROP POLICY IF EXISTS by_account ON %s', t.name);
+		EXECUTE format('DROP POLICY IF EXISTS all_accounts ON %s', t.name);
+		EXECUTE format('CREATE POLICY by_account ON %s TO asb_web USING (%s) WITH CHECK (%2$s)', t.name, t.key);
+		EXECUTE format('CREATE POLICY all_accounts ON %s TO asb_owner, asb_live, asb_worker, asb_gate '
+			'USING (true) WITH CHECK (true)', t.name);
+	END LOOP;
+END $$;
+
+-- --- asb-web: writes intent, for one account ---------------------------------------------------------
+GRANT SELECT ON accounts, account_members, boxes, runs, turns, questions, logs, execs, jobs, job_history,
+	trace, log_chunk, blobs, blob_chunks, feed, egress, idempotency, audit, throttle, hosts, schema_migrations
+	TO asb_web;
+GRANT INSERT (account_id, name, runtime, image, class, memory_bytes, cpus, disk_bytes, deadline_at, expires_at),
+	UPDATE (state, next_stream, deadline_at) ON boxes TO asb_web;
+GRANT INSERT (account_id, name, box_id, title, task, agent, source, repos, upload_id, created_by) ON runs TO asb_web;
+GRANT INSERT (account_id, run_id, box_id, n, lane, message, question_id, exec_id) ON turns TO asb_web;
+GRANT UPDATE (answer, answered_by, answered_at) ON questions TO asb_web;
+GRANT INSERT (account_id, run_id, exec_id) ON logs TO asb_web;
+GRANT INSERT (id, account_id, name, box_id, run_id, stream, lane, argv, stdin, cwd, timeout_ms, log_id) ON execs
+	TO asb_web;
+GRANT USAGE ON SEQUENCE execs_id_seq TO asb_web;
+-- the queue, but nothing of a lease: state, host of a running job, epoch, lease_*, attempts
+GRANT INSERT (account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, priority, run_at, host, request_id),
+	UPDATE (cancel_requested_at) ON jobs TO asb_web;
+GRANT INSERT (account_id, name, kind, file_name, run_id, turn_id), UPDATE (size_bytes, sha256, complete, run_id),
+	DELETE ON blobs
+	TO asb_web;
+GRANT INSERT ON blob_chunks TO asb_web;
+GRANT SELECT, INSERT, DELETE, UPDATE (seen_at) ON sessions TO asb_web;
+GRANT SELECT, INSERT, UPDATE, DELETE ON throttle, idempotency TO asb_web;
+GRANT INSERT ON audit TO asb_web;
+
+-- --- asb-live: reads -----------------------------------------------------------------------------------
+GRANT SELECT ON accounts, boxes, runs, turns, questions, logs, execs, jobs, trace, log_chunk, feed, blobs, hosts,
+	schema_migrations TO asb_live;
+-- whether a stream's session is still good; and a wrong token counts on this door too
+GRANT SELECT (id, account_id, seen_at, expires_at) ON sessions TO asb_live;
+GRANT SELECT, INSERT, UPDATE ON throttle TO asb_live;
+
+-- --- asb-worker and its runners: make it true ------------------------------------------------------------
+GRANT SELECT ON accounts, feed, schema_migrations TO asb_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON hosts, jobs TO asb_worker;
+GRANT SELECT, INSERT, DELETE ON job_history, trace, log_chunk, blob_chunks TO asb_worker;
+GRANT SELECT, INSERT, UPDATE ON boxes, turns, questions, logs, execs TO asb_worker;
+GRANT SELECT, UPDATE (exit_code, reason, title) ON runs TO asb_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON blobs TO asb_worker;
+GRANT SELECT, DELETE ON egress, idempotency, sessions, throttle TO asb_worker;
+GRANT USAGE ON SEQUENCE epoch_seq, execs_id_seq TO asb_worker;
+
+-- --- asb-gate: whose box is this, what was it allowed -----------------------------------------------------
+GRANT SELECT (id, account_id, name, state, host, slot, pid, pid_start) ON boxes TO asb_gate;
+GRANT SELECT (id, account_id, name, box_id, source, repos, state) ON runs TO asb_gate;
+GRANT SELECT, INSERT ON egress TO asb_gate;
+GRANT SELECT ON schema_migrations TO asb_gate;
+
+-- --- before the account is known ---------------------------------------------------------------------------
+-- The session whose token has this SHA-256, unless it has ended by either limit. Reads only: asb_web
+-- moves seen_at itself, with the account set.
+CREATE OR REPLACE FUNCTION session_lookup(token_hash bytea)
+RETURNS TABLE (session_id bigint, account_id bigint, user_id bigint, expires_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+	SELECT s.id, s.account_id, s.user_id, s.expires_at FROM sessions s
+	WHERE s.token_sha256 = token_hash AND s.expires_at > now() AND s.seen_at > now() - interval '7 days'
+$$;
+-- The account and user the operator's token stands for.
+CREATE OR REPLACE FUNCTION operator_account() RETURNS TABLE (account_id bigint, user_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+	SELECT m.account_id, m.user_id FROM account_members m JOIN accounts a ON a.id = m.account_id
+		JOIN users u ON u.id = m.user_id
+	WHERE a.name = 'operator' AND u.name = 'operator' AND m.role = 'owner'
+$$;
+-- CREATE OR REPLACE keeps old rights but a first CREATE gives PUBLIC one
+REVOKE ALL ON FUNCTION session_lookup(bytea), operator_account(), account_now() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION account_now() TO asb_web, asb_live, asb_worker, asb_gate;
+GRANT EXECUTE ON FUNCTION session_lookup(bytea), operator_account() TO asb_web, asb_live;
+GRANT EXECUTE ON FUNCTION partitions_ensure() TO asb_worker;
+GRANT EXECUTE ON FUNCTION rfc3339(timestamptz), utf8_lossy(bytea), run_json(bigint), box_json(bigint), exec_json(bigint)
+	TO asb_web, asb_live, asb_worker;

@@ -1,0 +1,93 @@
+-- What asb-live reads. Every statement is short and bounded: the program waits for each of them.
+
+-- name: live_focus
+-- The run in focus: absent and another account's are the same to the caller.
+SELECT r.id, r.box_id, l.id
+FROM runs r JOIN logs l ON l.run_id = r.id AND l.exec_id IS NULL
+WHERE r.name = $1::text AND r.account_id = $2::bigint;
+
+-- name: live_bounds
+-- Oldest and newest numbers there are; 0 for none.
+SELECT (SELECT coalesce(min(id), 0) FROM feed),
+	(SELECT coalesce(max(id), 0) FROM feed),
+	(SELECT coalesce(min(seq), 0) FROM trace WHERE run_id = $1::bigint),
+	(SELECT coalesce(max(seq), 0) FROM trace WHERE run_id = $1::bigint),
+	(SELECT coalesce(min(seq), 0) FROM log_chunk WHERE log_id = $2::bigint),
+	(SELECT coalesce(max(seq), 0) FROM log_chunk WHERE log_id = $2::bigint);
+
+-- name: live_feed_page
+-- All accounts' rows: there is one read for all streams, which take what is theirs by account_id.
+-- What the row says (data) wins over what stands beside it now.
+SELECT f.id, f.kind, f.account_id, coalesce(f.run_id, 0), coalesce(f.box_id, 0),
+	(jsonb_strip_nulls(jsonb_build_object('session', r.name, 'title', r.title, 'agent', r.agent,
+			'source', r.source, 'box', b.name, 'class', b.class, 'image', b.image))
+		|| f.data || jsonb_build_object('seq', f.id,
+			'ts', rfc3339(f.ts)))::text
+FROM (SELECT * FROM feed WHERE id > $1::bigint ORDER BY id LIMIT 256) f
+LEFT JOIN runs r ON r.id = f.run_id
+LEFT JOIN boxes b ON b.id = coalesce(f.box_id, r.box_id)
+ORDER BY f.id;
+
+-- name: live_trace_page
+-- At most 256 rows and (but for a first row that is longer alone) 256 KiB.
+SELECT seq, json_build_object('seq', seq, 'turn', turn, 'ts', rfc3339(ts),
+	'kind', kind, 'ref', ref, 'text', text, 'data', data)::text, found
+FROM (
+	SELECT p.*, sum(octet_length(text) + pg_column_size(data)) OVER (ORDER BY seq) AS upto,
+		octet_length(text) + pg_column_size(data) AS own,
+		count(*) OVER () AS found
+	FROM (SELECT * FROM trace WHERE run_id = $1::bigint AND seq > $2::bigint ORDER BY seq LIMIT 256) p
+) q
+WHERE upto - own < 262144
+ORDER BY seq;
+
+-- name: live_log_page
+-- At most 256 chunks and 256 KiB of bodies; without bodies ($3) only what a notice needs.
+SELECT seq, stream, first_line, nlines,
+	rfc3339(ts), own,
+	CASE WHEN $3::boolean THEN body ELSE ''::bytea END, found
+FROM (
+	SELECT p.*, sum(octet_length(body)) OVER (ORDER BY seq) AS upto, octet_length(body) AS own,
+		count(*) OVER () AS found
+	FROM (SELECT * FROM log_chunk WHERE log_id = $1::bigint AND seq > $2::bigint
+		ORDER BY seq LIMIT 256) p
+) q
+WHERE upto - own < 262144
+ORDER BY seq;
+
+-- name: live_feed_head
+SELECT coalesce(max(id), 0) FROM feed;
+
+-- name: live_trace_heads
+SELECT i, coalesce((SELECT seq FROM trace WHERE run_id = i ORDER BY seq DESC LIMIT 1), 0)
+FROM unnest($1::bigint[]) i;
+
+-- name: live_log_heads
+SELECT i, coalesce((SELECT seq FROM log_chunk WHERE log_id = i ORDER BY seq DESC LIMIT 1), 0)
+FROM unnest($1::bigint[]) i;
+
+-- name: live_sessions
+-- Which of the sessions are still good.
+SELECT id FROM sessions
+WHERE id = ANY ($1::bigint[]) AND expires_at > now() AND seen_at > now() - interval '7 days'
+ORDER BY id;
+
+-- name: live_run_states
+SELECT id, state, last_turn FROM runs WHERE id = ANY ($1::bigint[]);
+
+-- name: live_exec_states
+SELECT id, state FROM execs WHERE id = ANY ($1::bigint[]);
+
+-- name: live_run_snapshot
+-- The run as a patch from feed number $2, and its open question.
+SELECT (r.run::jsonb || jsonb_build_object('seq', $2::bigint))::text,
+	CASE WHEN json_typeof(r.run -> 'question') = 'object' THEN json_build_object('seq', $2::bigint,
+		'session', r.run -> 'session', 'question', r.run -> 'question' -> 'id',
+		'text', r.run -> 'question' -> 'text', 'asked_at', r.run -> 'question' -> 'asked_at')::text END
+FROM (SELECT run_json($1::bigint) AS run) r;
+
+-- name: live_wait_run
+SELECT id, name FROM runs WHERE account_id = $1::bigint AND (id = $2::bigint OR name = $3::text);
+
+-- name: live_wait_exec
+SELECT id, name FROM execs WHERE account_id = $1::bigint AND (id = $2::bigint OR name = $3::text);

@@ -1,0 +1,171 @@
+/*
+ * Each role does what it must and is refused what it must not: the privilege separation, tried.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "testdb.h"
+
+#define MAY "00000"
+#define DENIED "42501" /* also a row that WITH CHECK refuses */
+
+struct attempt {
+	const char *role, *sql, *state;
+};
+
+static const struct attempt attempts[] = {
+	/* web writes intent */
+	{"asb_web", "SELECT id, state FROM runs", MAY},
+	{"asb_web", "INSERT INTO jobs (account_id, kind, lane) VALUES (1, 'turn', 'drive')", MAY},
+	{"asb_web", "UPDATE jobs SET cancel_requested_at = now()", MAY},
+	{"asb_web", "UPDATE jobs SET lease_until = now() + interval '1 day'", DENIED},
+	{"asb_web", "UPDATE jobs SET lease_owner = 'me'", DENIED},
+	{"asb_web", "UPDATE jobs SET epoch = 1", DENIED},
+	{"asb_web", "UPDATE jobs SET state = 'queued'", DENIED},
+	{"asb_web",
+		"INSERT INTO jobs (account_id, kind, lane, epoch) VALUES (1, 'turn', 'drive', 9)",
+		DENIED},
+	{"asb_web", "DELETE FROM jobs", DENIED},
+	{"asb_web", "SELECT nextval('epoch_seq')", DENIED},
+	{"asb_web", "UPDATE turns SET state = 'done'", DENIED},
+	{"asb_web", "UPDATE runs SET state = 'done'", DENIED},
+	{"asb_web", "UPDATE questions SET answer = 'x', answered_by = 'y'", MAY},
+	{"asb_web", "UPDATE questions SET text = 'x'", DENIED},
+	{"asb_web",
+		"INSERT INTO trace (account_id, run_id, seq, turn, kind, text) VALUES "
+		"(1,1,1,1,'say','x')",
+		DENIED},
+	{"asb_web", "DELETE FROM log_chunk", DENIED},
+	{"asb_web", "INSERT INTO feed (id, account_id, kind) VALUES (1, 1, 'run')", DENIED},
+	{"asb_web", "SELECT emit(1, 1, 1, 'run', '{}')", DENIED},
+	{"asb_web", "SELECT partitions_ensure()", DENIED},
+	{"asb_web", "UPDATE boxes SET next_stream = next_stream + 1", MAY},
+	{"asb_web", "UPDATE boxes SET host = 'h'", DENIED},
+	{"asb_web",
+		"INSERT INTO audit (caller, address, method, path, status, ms, action, request_id)"
+		" VALUES ('none', '127.0.0.1', 'POST', '/x', 401, 1, 'x', 'rq')",
+		MAY},
+	{"asb_web", "UPDATE audit SET caller = 'x'", DENIED},
+	{"asb_web", "DELETE FROM audit", DENIED},
+	{"asb_web", "SELECT account_id, user_id FROM operator_account()", MAY},
+	{"asb_web", "SELECT session_id FROM session_lookup('\\x00')", MAY},
+	{"asb_web", "SELECT id FROM users", DENIED},
+	{"asb_web", "CREATE TABLE mine (n int)", DENIED},
+	{"asb_web",
+		"CREATE FUNCTION account_now() RETURNS bigint LANGUAGE sql AS 'SELECT 2::bigint'",
+		DENIED},
+	{"asb_web", "ALTER TABLE runs DISABLE ROW LEVEL SECURITY", DENIED},
+	{"asb_web", "SET ROLE asb_owner", DENIED},
+	{"asb_web", "SET ROLE asb_worker", DENIED},
+	/* live reads */
+	{"asb_live", "SELECT run_json(id), r.task FROM runs r", MAY},
+	{"asb_live", "SELECT seq FROM log_chunk", MAY},
+	{"asb_live", "SELECT session_id FROM session_lookup('\\x00')", MAY},
+	{"asb_live", "SELECT token_sha256 FROM sessions", DENIED},
+	{"asb_live", "UPDATE runs SET title = 'x'", DENIED},
+	{"asb_live", "INSERT INTO jobs (account_id, kind, lane) VALUES (1, 'turn', 'drive')",
+		DENIED},
+	{"asb_live", "DELETE FROM trace", DENIED},
+	{"asb_live",
+		"INSERT INTO audit (caller, address, method, path, status, ms, action, request_id)"
+		" VALUES ('none', '127.0.0.1', 'POST', '/x', 401, 1, 'x', 'rq')",
+		DENIED},
+	/* the worker makes it true */
+	{"asb_worker", "UPDATE jobs SET lease_until = now()", MAY},
+	{"asb_worker", "SELECT nextval('epoch_seq')", MAY},
+	{"asb_worker", "SELECT 1 FROM jobs FOR SHARE", MAY},
+	{"asb_worker", "SELECT partitions_ensure()", MAY},
+	{"asb_worker", "SELECT token_sha256 FROM sessions",
+		MAY}, /* deletes old ones, so must see them */
+	{"asb_worker", "UPDATE sessions SET account_id = 1", DENIED},
+	{"asb_worker",
+		"INSERT INTO sessions (account_id, user_id, token_sha256, expires_at)"
+		" VALUES (1, 1, '\\x01', now())",
+		DENIED},
+	{"asb_worker", "UPDATE accounts SET name = 'x'", DENIED},
+	{"asb_worker", "SELECT id FROM audit", DENIED},
+	{"asb_worker", "UPDATE trace SET text = 'x'", DENIED},
+	{"asb_worker", "UPDATE log_chunk SET body = ''", DENIED},
+	{"asb_worker", "UPDATE runs SET task = 'x'", DENIED},
+	{"asb_worker", "ALTER TABLE jobs ADD x int", DENIED},
+	/* the gate knows whose box it is and writes what it decided */
+	{"asb_gate", "SELECT id, account_id, name FROM boxes", MAY},
+	{"asb_gate", "SELECT repos FROM runs", MAY},
+	{"asb_gate", "SELECT task FROM runs", DENIED},
+	{"asb_gate", "SELECT message FROM turns", DENIED},
+	{"asb_gate",
+		"INSERT INTO egress (account_id, box_id, route, target, allowed, reason)"
+		" SELECT account_id, id, 'git', 'h/x', false, 'policy' FROM boxes",
+		MAY},
+	{"asb_gate", "UPDATE egress SET allowed = true", DENIED},
+	{"asb_gate", "UPDATE boxes SET state = 'gone'", DENIED},
+	{"asb_gate", "SELECT id FROM jobs", DENIED},
+	{"asb_gate", "SELECT id FROM sessions", DENIED},
+	/* backup reads everything and writes nothing */
+	{"asb_backup", "SELECT token_sha256 FROM sessions", MAY},
+	{"asb_backup", "SELECT id FROM runs", MAY},
+	{"asb_backup", "UPDATE runs SET title = 'x'", DENIED},
+};
+
+static void test_each_attempt(void **state)
+{
+	char code[6];
+	int bad = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+		const struct attempt *a = &attempts[i];
+
+		(void)testdb_try(a->role, 1, a->sql, code);
+		if (strcmp(code, a->state) != 0) {
+			print_error("%s: %s: %s, not %s\n", a->role, a->sql, code, a->state);
+			bad++;
+		}
+	}
+	assert_int_equal(bad, 0);
+}
+
+static void test_no_role_is_more_than_it_says(void **state)
+{
+	(void)state;
+	assert_int_equal(testdb_i64("SELECT count(*) FROM pg_roles WHERE rolname LIKE 'asb\\_%%' "
+				    "AND rolname <> "
+				    "'asb_super' AND (rolsuper OR rolcreatedb OR rolcreaterole OR "
+				    "rolreplication)"),
+		0);
+	assert_string_equal(testdb_text("SELECT string_agg(rolname, ' ') FROM pg_roles WHERE "
+					"rolbypassrls AND NOT rolsuper"),
+		"asb_backup");
+	/* every function of the owner's that runs as the owner has its search_path pinned */
+	assert_int_equal(
+		testdb_i64("SELECT count(*) FROM pg_proc WHERE prosecdef AND pronamespace = "
+			   "'public'::regnamespace AND NOT coalesce(proconfig::text LIKE "
+			   "'%%search_path=public, pg_temp%%', false)"),
+		0);
+	assert_true(testdb_i64("SELECT count(*) FROM pg_proc WHERE prosecdef AND pronamespace = "
+			       "'public'::regnamespace") >= 6);
+	/* and nobody else's schema or function may be PUBLIC's to run */
+	assert_int_equal(testdb_i64("SELECT count(*) FROM pg_proc p, aclexplode(coalesce(p.proacl, "
+				    "acldefault('f', p.proowner))) a WHERE p.pronamespace = "
+				    "'public'::regnamespace "
+				    "AND a.grantee = 0"),
+		0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_attempt),
+		cmocka_unit_test(test_no_role_is_more_than_it_says),
+	};
+
+	testdb_exec("INSERT INTO boxes (account_id, name, image, class, memory_bytes, cpus, "
+		    "disk_bytes, deadline_at,"
+		    " expires_at) VALUES (1, 'box-1', 'base', 's', 1, 1, 1, now(), now())");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/*
+ * Rows that many tests start from, made through the models.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "box.h"
+#include "cleanup.h"
+#include "db.h"
+#include "exec.h"
+#include "pool.h"
+#include "question.h"
+#include "testdb.h"
+#include "turn.h"
+
+static void must(bool ok, const struct err *err)
+{
+	if (ok)
+		return;
+	(void)fprintf(stderr, "fixture: %s\n", err->msg);
+	exit(1);
+}
+
+struct run_made fixture_run(struct db *web, int64_t account)
+{
+	const struct run_new in = {
+		.account_id = account,
+		.task = "echo hello",
+		.title = "hello",
+		.agent = "script",
+		.created_by = "operator",
+		.request_id = "rq1",
+		.runtime = "qemu",
+		.image = "base",
+		.size_class = "s",
+		.memory_bytes = 1LL << 30,
+		.cpus = 1,
+		.disk_bytes = 4LL << 30,
+		.starting_ms = 180000,
+		.max_ms = 3600000,
+	};
+	CLEANUP(tx) struct tx tx = {0};
+	struct run_made out;
+	struct err err = {0};
+
+	must(db_begin(web, account, &tx, &err) && run_delegate(web, &in, &out, &err) &&
+			db_commit(&tx, &err),
+		&err);
+	return out;
+}
+
+struct job *fixture_claim(struct db *worker, struct pool *pool)
+{
+	static const char *const kinds[] = {"turn", "exec", "destroy"};
+	struct job *job = NULL;
+	struct err err = {0};
+
+	must(job_claim(worker, pool, "host1", "w1", kinds, 3, 15000, &job, &err), &err);
+	if (!job) {
+		(void)fprintf(stderr, "fixture: nothing to claim\n");
+		exit(1);
+	}
+	return job;
+}
+
+struct job *fixture_running(struct db *worker, struct pool *pool, const struct run_made *run)
+{
+	const struct exec_new agent = {.argv = "[\"/bin/bash\",\"/run/asb/task.sh\"]"};
+	struct job *job = fixture_claim(worker, pool);
+	struct exec_made exec;
+	struct err err = {0};
+	int64_t slot;
+
+	must(turn_start(worker, &job->fence, run->turn_id, 180000, &err) &&
+			box_assign_slot(
+				worker, &job->fence, run->box_id, "host1", 64, &slot, &err) &&
+			box_started(worker, &job->fence, run->box_id, 4242, 77, "boot", NULL,
+				"emulated-vm", &err) &&
+			box_ready(worker, &job->fence, run->box_id, "{}", "gboot", "6.1", &err) &&
+			exec_open(worker, &job->fence, run->box_id, run->run_id, "drive",
+				run->log_id, &agent, &exec, &err) &&
+			exec_begin(worker, &job->fence, exec.id, &err) &&
+			turn_running(worker, &job->fence, run->turn_id, exec.id, 3600000, &err),
+		&err);
+	return job;
+}
+
+int64_t fixture_asked(
+	struct db *worker, const struct run_made *run, const struct job *job, const char *ref)
+{
+	const struct turn_end end = {.state = TURN_ASKED, .reason = REASON_OK};
+	CLEANUP(tx) struct tx tx = {0};
+	struct err err = {0};
+	int64_t id;
+
+	must(db_begin(worker, 0, &tx, &err) &&
+			question_open(worker, &job->fence, run->run_id, job->turn_id, ref,
+				"which way?", &id, &err) &&
+			turn_end(worker, &job->fence, job->turn_id, &end, &err) &&
+			job_finish(worker, &job->fence, "asked", &err) && db_commit(&tx, &err),
+		&err);
+	return id;
+}
+
+int64_t fixture_account(const char *name)
+{
+	return testdb_i64("INSERT INTO accounts (name) VALUES ('%s') RETURNING id", name);
+}
