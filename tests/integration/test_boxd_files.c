@@ -1,0 +1,394 @@
+/*
+ * asb-boxd's files and its way out: tars in and out, hostile entries against a real file system,
+ * STAT and LIST, and the proxy with a gate played by the test.
+ */
+#include "boxdpeer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "tar.h"
+
+static void entry_add(struct buf *tar, enum tar_kind kind, const char *name, const char *link,
+	const char *data, size_t n)
+{
+	const struct tar_entry e = {kind, name, link, n, 0750, 1000000000};
+
+	assert_true(tar_add_header(tar, &e));
+	assert_true(buf_add(tar, data, n));
+	assert_true(tar_add_padding(tar, n));
+}
+
+/* What a tar holds, one line an entry, in reading order. */
+static bool seen_entry(void *arg, const struct tar_entry *e, struct err *err)
+{
+	(void)err;
+	return buf_addf(arg, "%c %s%s%s %o %llu\n", "fdsh"[e->kind], e -> name,
+		e -> link ? ">" : "", e->link ? e->link : "", e->mode, (unsigned long long)e->size);
+}
+
+static bool seen_data(void *arg, const void *data, size_t n, struct err *err)
+{
+	(void)err;
+	return buf_add(arg, data, n < 64 ? n : 0);
+}
+
+static void tar_out(struct boxd_peer *p, uint32_t stream, const char *path, struct buf *seen)
+{
+	const struct tar_sink sink = {seen_entry, seen_data, NULL, seen};
+	struct tar_reader *r = tar_reader_new(&tar_limits_default, &sink);
+	struct err err = {0};
+	uint64_t got = 0;
+
+	boxd_say(p, WIRE_TAR_OUT, stream, "{\"path\":\"%s\",\"max_bytes\":100000000}", path);
+	for (;;) {
+		assert_true(boxd_next(p));
+		if (p->frame.stream != stream)
+			continue;
+		if (p->frame.type != WIRE_DATA)
+			break;
+		got += p->frame.length;
+		if (!tar_reader_push(r, p->frame.payload, p->frame.length, &err))
+			fail_msg("%s", err.msg);
+		boxd_credit(p, stream, got + WIRE_WINDOW);
+	}
+	assert_int_equal(p->frame.type, WIRE_DONE);
+	assert_true(tar_reader_finish(r, &err));
+	tar_reader_free(r);
+}
+
+static void test_round_trip(void **state)
+{
+	CLEANUP(buf) struct buf tar = BUF_INIT(8 << 20);
+	CLEANUP(buf) struct buf big = BUF_INIT(4 << 20);
+	CLEANUP(buf) struct buf seen = BUF_INIT(1 << 20);
+	CLEANUP(buf) struct buf out = BUF_INIT(1 << 16);
+	struct boxd_peer p;
+	char path[128], script[512];
+	const char *answer;
+
+	(void)state;
+	boxd_open(&p, "cgroup");
+	(void)snprintf(path, sizeof(path), "%s/deep/er/x", p.dir);
+	for (int i = 0; i < 200000; i++)
+		(void)buf_addf(&big, "%08d\n", i);
+	entry_add(&tar, TAR_DIR, "d", NULL, "", 0);
+	entry_add(&tar, TAR_FILE, "d/small", NULL, "hello", 5);
+	entry_add(&tar, TAR_FILE, "implied/dir/file", NULL, "x", 1);
+	entry_add(&tar, TAR_SYMLINK, "s", "/etc/passwd", "", 0);
+	entry_add(&tar, TAR_HARDLINK, "h", "d/small", "", 0);
+	entry_add(&tar, TAR_FILE, "big", NULL, big.data, big.len);
+	assert_true(tar_add_end(&tar));
+	assert_int_equal(boxd_tar_in(&p, 1, path, &tar, &answer), WIRE_DONE);
+	assert_int_equal(boxd_number(answer, "entries"), 6);
+	assert_int_equal(boxd_number(answer, "bytes"), 6 + big.len);
+	(void)snprintf(script, sizeof(script),
+		"cd %s && stat -c '%%n %%a %%u %%h %%Y' d/small big s && tail -n 1 big && readlink "
+		"s",
+		path);
+	(void)boxd_script(&p, 2, "", script, &out);
+	if (geteuid() == 0)
+		assert_non_null(strstr(out.data, "d/small 750 1000 2 1000000000\nbig 750 1000 1 "));
+	assert_non_null(strstr(out.data, "\n00199999\n/etc/passwd\n"));
+	tar_out(&p, 3, path, &seen);
+	assert_non_null(strstr(seen.data, "f d/small 750 5\nhello"));
+	assert_non_null(strstr(seen.data, "s s>/etc/passwd 777 0\n"));
+	assert_non_null(strstr(seen.data, "f big 750 1800000\n"));
+	assert_non_null(strstr(seen.data, "d implied/dir 755 0\n"));
+	/* again over what is there: files are replaced, links are not written through */
+	assert_int_equal(boxd_tar_in(&p, 4, path, &tar, &answer), WIRE_DONE);
+	boxd_say(&p, WIRE_TAR_OUT, 5, "{\"path\":\"%s\",\"max_bytes\":1000}", path);
+	assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 5), "\"code\":\"too_large\""));
+	boxd_say(&p, WIRE_TAR_OUT, 6, "{\"path\":\"%s/none\"}", path);
+	assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 6), "\"code\":\"not_found\""));
+	buf_reset(&seen);
+	(void)snprintf(script, sizeof(script), "%s/d/small", path);
+	tar_out(&p, 7, script, &seen);
+	assert_string_equal(seen.data, "f small 750 5\nhello");
+	boxd_close(&p);
+}
+
+static void test_hostile_entries(void **state)
+{
+	static const struct {
+		enum tar_kind kind;
+		const char *name, *link, *entry;
+	} rows[] = {
+		{TAR_FILE, "../up", NULL, "../up"},
+		{TAR_FILE, "/tmp/asb-absolute", NULL, "/tmp/asb-absolute"},
+		{TAR_FILE, "link/through", NULL, "link/through"},
+		{TAR_DIR, "link", NULL, "link/"},
+		{TAR_HARDLINK, "hard", "../../etc/passwd", "hard"},
+		{TAR_HARDLINK, "hard", "link", "hard"},
+		/* not known from the archive: it was there before, and leads out */
+		{TAR_FILE, "planted/file", NULL, "planted/file"},
+		{TAR_DIR, "planted", NULL, "planted/"},
+	};
+	struct boxd_peer p;
+	char path[128], script[512];
+	struct stat st;
+
+	(void)state;
+	boxd_open(&p, "cgroup");
+	(void)snprintf(path, sizeof(path), "%s/t", p.dir);
+	(void)snprintf(script, sizeof(script), "mkdir %s %s/out; ln -s %s/out %s/planted", path,
+		p.dir, p.dir, path);
+	(void)boxd_script(&p, 1, "", script, NULL);
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CLEANUP(buf) struct buf tar = BUF_INIT(1 << 20);
+		const char *answer;
+		char want[128];
+
+		entry_add(&tar, TAR_FILE, "before", NULL, "b", 1);
+		entry_add(&tar, TAR_SYMLINK, "link", p.dir, "", 0);
+		entry_add(&tar, rows[i].kind, rows[i].name, rows[i].link, "", 0);
+		assert_true(tar_add_end(&tar));
+		if (boxd_tar_in(&p, 10 + i, path, &tar, &answer) != WIRE_ERROR)
+			fail_msg("%s was taken", rows[i].name);
+		(void)snprintf(want, sizeof(want), "\"entry\":\"%s\"", rows[i].entry);
+		assert_non_null(strstr(answer, "\"code\":\"tree\""));
+		if (!strstr(answer, want))
+			fail_msg("%s: %s", rows[i].name, answer);
+	}
+	/* nothing came out, and what stood before each was unpacked */
+	(void)snprintf(script, sizeof(script), "%s/out/file", p.dir);
+	assert_int_equal(lstat(script, &st), -1);
+	assert_int_equal(lstat("/tmp/asb-absolute", &st), -1);
+	(void)snprintf(script, sizeof(script), "%s/through", p.dir);
+	assert_int_equal(lstat(script, &st), -1);
+	(void)snprintf(script, sizeof(script), "%s/t/before", p.dir);
+	assert_int_equal(lstat(script, &st), 0);
+	boxd_close(&p);
+}
+
+static void test_user_rules_hold(void **state)
+{
+	CLEANUP(buf) struct buf tar = BUF_INIT(1 << 16);
+	const char *answer;
+	struct boxd_peer p;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skipped: users can be switched by root only\n");
+		skip();
+	}
+	boxd_open(&p, "cgroup");
+	entry_add(&tar, TAR_FILE, "f", NULL, "x", 1);
+	assert_true(tar_add_end(&tar));
+	assert_int_equal(boxd_tar_in(&p, 1, "/etc/asb-test", &tar, &answer), WIRE_ERROR);
+	assert_non_null(strstr(answer, "\"code\":\"forbidden\""));
+	assert_int_equal(boxd_tar_in(&p, 2, "relative", &tar, &answer), WIRE_ERROR);
+	assert_int_equal(boxd_tar_in(&p, 3, "/tmp/../etc", &tar, &answer), WIRE_ERROR);
+	boxd_say(&p, WIRE_TAR_OUT, 4, "{\"path\":\"/etc/shadow\"}");
+	(void)boxd_expect(&p, WIRE_ERROR, 4);
+	boxd_close(&p);
+}
+
+static void test_stat_and_list(void **state)
+{
+	struct boxd_peer p;
+	char script[512];
+	const char *text;
+
+	(void)state;
+	boxd_open(&p, "cgroup");
+	(void)snprintf(
+		script, sizeof(script), "cd %s && mkdir d && echo hey > d/f && ln -s f d/l", p.dir);
+	(void)boxd_script(&p, 1, "", script, NULL);
+	boxd_say(&p, WIRE_STAT, 2, "{\"path\":\"%s/d/f\"}", p.dir);
+	text = boxd_expect(&p, WIRE_DONE, 2);
+	assert_non_null(strstr(text, "\"kind\":\"file\",\"size\":4"));
+	boxd_say(&p, WIRE_STAT, 3, "{\"path\":\"%s/d/l\"}", p.dir);
+	assert_non_null(strstr(boxd_expect(&p, WIRE_DONE, 3), "\"kind\":\"symlink\""));
+	boxd_say(&p, WIRE_STAT, 4, "{\"path\":\"%s/d/none\"}", p.dir);
+	assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 4), "not_found"));
+	boxd_say(&p, WIRE_LIST, 5, "{\"path\":\"%s/d\"}", p.dir);
+	text = boxd_expect(&p, WIRE_DONE, 5);
+	assert_non_null(strstr(text, "{\"name\":\"f\",\"kind\":\"file\",\"size\":4}"));
+	assert_non_null(strstr(text, "],\"truncated\":false}"));
+	(void)snprintf(script, sizeof(script), "cd %s/d && seq 1 1500 | xargs touch", p.dir);
+	(void)boxd_script(&p, 6, "", script, NULL);
+	boxd_say(&p, WIRE_LIST, 7, "{\"path\":\"%s/d\"}", p.dir);
+	assert_non_null(strstr(boxd_expect(&p, WIRE_DONE, 7), "],\"truncated\":true}"));
+	boxd_close(&p);
+}
+
+/* The proxy's port, out of an exec's environment. */
+static int proxy_connect(struct boxd_peer *p, uint32_t stream)
+{
+	CLEANUP(buf) struct buf out = BUF_INIT(4096);
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)boxd_script(p, stream, "", "echo ${http_proxy##*:}", &out);
+	to.sin_port = htons((uint16_t)strtol(out.data, NULL, 10));
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static void socket_put(int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+/* All until the end, or `want` bytes. */
+static void socket_get(int fd, struct buf *out, size_t want)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+	char text[4096];
+	ssize_t n;
+
+	while (out->len < want) {
+		if (poll(&pfd, 1, 10000) != 1)
+			fail_msg("the proxy says nothing");
+		n = read(fd, text, sizeof(text));
+		if (n <= 0)
+			return;
+		(void)buf_add(out, text, (size_t)n);
+	}
+}
+
+static uint32_t open_expect(struct boxd_peer *p, const char *says)
+{
+	char text[512];
+
+	do
+		assert_true(boxd_next(p));
+	while (p->frame.type != WIRE_OPEN);
+	assert_true(p->frame.stream >= WIRE_STREAM_EGRESS);
+	assert_true(p->frame.length < sizeof(text));
+	memcpy(text, p->frame.payload, p->frame.length);
+	text[p->frame.length] = '\0';
+	assert_string_equal(text, says);
+	return p->frame.stream;
+}
+
+static void test_proxy_connect(void **state)
+{
+	CLEANUP(buf) struct buf got = BUF_INIT(4 << 20);
+	static char block[30000];
+	uint64_t allowed = WIRE_WINDOW, sent = 0;
+	struct boxd_peer p;
+	uint32_t stream;
+	int fd;
+
+	(void)state;
+	boxd_open(&p, "cgroup");
+	fd = proxy_connect(&p, 1);
+	socket_put(fd, "CONNECT Example.org:443 HTTP/1.1\r\nHost: x\r\n\r\nearly");
+	stream = open_expect(&p, "{\"host\":\"example.org\",\"port\":443}");
+	boxd_say(&p, WIRE_ACCEPT, stream, "{}");
+	(void)boxd_expect(&p, WIRE_DATA, stream);
+	assert_int_equal(p.frame.length, 5);
+	assert_memory_equal(p.frame.payload, "early", 5);
+	socket_get(fd, &got, 39);
+	assert_string_equal(got.data, "HTTP/1.1 200 Connection established\r\n\r\n");
+	/* 1.5 MB down under credit: the program reads while the gate sends */
+	buf_reset(&got);
+	memset(block, 'y', sizeof(block));
+	while (sent < 1500000) {
+		size_t n =
+			sizeof(block) < allowed - sent ? sizeof(block) : (size_t)(allowed - sent);
+
+		if (n) {
+			boxd_send(&p, WIRE_DATA, stream, block, n);
+			sent += n;
+			continue;
+		}
+		socket_get(fd, &got, (size_t)sent - 100000);
+		(void)boxd_expect(&p, WIRE_CREDIT, stream);
+		assert_true(wire_u64(&p.frame, &allowed));
+	}
+	boxd_send(&p, WIRE_EOF, stream, NULL, 0);
+	socket_get(fd, &got, SIZE_MAX);
+	assert_int_equal(got.len, sent);
+	assert_int_equal(close(fd), 0);
+	(void)boxd_expect(&p, WIRE_EOF, stream);
+	boxd_close(&p);
+}
+
+static void test_proxy_route_and_refusals(void **state)
+{
+	static const char request[] =
+		"GET /git/h/o/n.git/info/refs HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+	CLEANUP(buf) struct buf got = BUF_INIT(1 << 16);
+	struct boxd_peer p;
+	uint32_t stream;
+	int fd;
+
+	(void)state;
+	boxd_open(&p, "cgroup");
+	fd = proxy_connect(&p, 1);
+	socket_put(fd, request);
+	stream = open_expect(&p, "{\"route\":\"/git\"}");
+	boxd_say(&p, WIRE_ACCEPT, stream, "{}");
+	(void)boxd_expect(&p, WIRE_DATA, stream);
+	assert_int_equal(p.frame.length, strlen(request));
+	assert_memory_equal(p.frame.payload, request, strlen(request));
+	boxd_send(&p, WIRE_DATA, stream, "HTTP/1.1 204 x\r\n\r\n", 18);
+	boxd_send(&p, WIRE_EOF, stream, NULL, 0);
+	socket_get(fd, &got, SIZE_MAX);
+	assert_string_equal(got.data, "HTTP/1.1 204 x\r\n\r\n");
+	(void)close(fd);
+
+	fd = proxy_connect(&p, 2);
+	socket_put(fd, "GET http://h.example/ HTTP/1.1\r\n\r\n");
+	stream = open_expect(&p, "{\"host\":\"h.example\",\"port\":80,\"scheme\":\"http\"}");
+	boxd_say(&p, WIRE_REFUSE, stream, "{\"reason\":\"sealed\",\"message\":\"No way out.\"}");
+	buf_reset(&got);
+	socket_get(fd, &got, SIZE_MAX);
+	assert_non_null(strstr(got.data, "HTTP/1.1 403 Forbidden\r\n"));
+	assert_non_null(strstr(got.data, "refused the connection (sealed). No way out.\n"));
+	assert_non_null(strstr(got.data, "asb-ask"));
+	(void)close(fd);
+
+	fd = proxy_connect(&p, 3);
+	socket_put(fd, "GET ftp://h/ HTTP/1.1\r\n\r\n");
+	buf_reset(&got);
+	socket_get(fd, &got, SIZE_MAX);
+	assert_non_null(strstr(got.data, "HTTP/1.1 400 Bad Request\r\n"));
+	(void)close(fd);
+
+	/* the program goes first: the gate is told */
+	fd = proxy_connect(&p, 4);
+	socket_put(fd, "CONNECT a.example:1 HTTP/1.1\r\n\r\n");
+	stream = open_expect(&p, "{\"host\":\"a.example\",\"port\":1}");
+	boxd_say(&p, WIRE_ACCEPT, stream, "{}");
+	(void)close(fd);
+	do
+		assert_true(boxd_next(&p));
+	while (p.frame.stream != stream ||
+		(p.frame.type != WIRE_REFUSE && p.frame.type != WIRE_EOF));
+	boxd_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_hostile_entries),
+		cmocka_unit_test(test_user_rules_hold),
+		cmocka_unit_test(test_stat_and_list),
+		cmocka_unit_test(test_proxy_connect),
+		cmocka_unit_test(test_proxy_route_and_refusals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+#pragma once
+/*
+ * One process started in the box and all it starts. exec.c starts it, exec_out.c carries its
+ * output and stdin under credit, exec_end.c ends it: by itself, by a time-out, by a signal.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "buf.h"
+#include "wire.h"
+
+struct boxd;
+struct boxjson;
+struct err;
+struct watch;
+
+/* Changes between stdout and stderr kept per exec: alternating single bytes must not cost memory.
+ */
+#define EXEC_SEGMENTS 4096
+
+enum exec_state {
+	EXEC_RUNNING,  /* the main process lives */
+	EXEC_DRAINING, /* it has ended; others may still write, for 2 s at the most */
+	EXEC_KILLING,  /* the rest was killed and is not yet gone */
+	EXEC_FLUSHING, /* nobody is left; what the pipes hold is being read */
+	EXEC_ENDED,    /* all output is in the ring: EXIT follows it */
+};
+
+struct exec_segment {
+	uint64_t end; /* offset behind its last byte */
+	enum wire_type type;
+};
+
+struct exec_pipe {
+	int fd;
+	struct watch *watch;
+	enum wire_type type;
+	struct exec *exec;
+};
+
+struct exec {
+	struct boxd *boxd;
+	struct exec *next;
+	uint32_t stream;
+	char lane[48];
+	bool driver;	  /* lane drive: in driver/, frozen by questions */
+	bool script;	  /* ASB_AGENT=script: a question freezes everything */
+	pid_t pid;	  /* the main process; -1 once it was waited for */
+	pid_t leader;	  /* its session: the pid it had */
+	char cgroup[300]; /* "" where there are none */
+	enum exec_state state;
+	/* output: bytes [base, base + ring.len) are kept */
+	struct exec_pipe out[2];
+	struct buf ring;
+	uint64_t base; /* everything below is safe at the host */
+	uint64_t sent; /* everything below is on the channel */
+	struct exec_segment segments[EXEC_SEGMENTS];
+	size_t nsegments;
+	/* input */
+	int in_fd;
+	struct watch *in_watch;
+	struct buf in;
+	uint64_t in_taken; /* bytes the process took */
+	bool in_eof;
+	/* end */
+	struct watch *timer;
+	int64_t started_ms, deadline_ms, drain_ms;
+	int status;
+	struct rusage usage;
+	int64_t duration_ms;
+	bool timed_out, oom, exit_sent, late;
+	int64_t late_ms; /* when driver/N/late freezes */
+	int64_t killed_rest;
+};
+
+/* --- exec.c --- */
+bool exec_start(struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err);
+struct exec *exec_find(struct boxd *b, uint32_t stream);
+void exec_forget(struct exec *e);
+
+/* --- exec_child.c: between fork and exec --- */
+struct exec_plan {
+	const char *const *argv;
+	const char *const *env;
+	const char *cwd;
+	uid_t uid;
+	bool switch_user;
+	const char *user;
+	int fds[3];
+	int procs_fd; /* cgroup.procs to enter, or -1 */
+	int report;
+};
+_Noreturn void exec_child(const struct exec_plan *plan);
+/* Becomes the user for good, no_new_privs included; git keeps CAP_DAC_READ_SEARCH. */
+bool user_become(uid_t uid, bool switch_user);
+/* The uid of agent, ask, git, root; false for another name. */
+bool user_find(const char *name, uid_t *uid, const char **home);
+
+/* --- exec_out.c --- */
+void exec_pipes_open(struct exec *e, int out_fd, int err_fd, int in_fd);
+void exec_pipes_arm(struct exec *e); /* reading resumes where the ring has room */
+bool exec_pipes_ended(const struct exec *e);
+void exec_pipes_drain(struct exec *e); /* reads what is there; EOF or nothing left closes */
+bool exec_credit(struct exec *e, uint64_t value, struct err *err);
+bool exec_stdin(struct exec *e, const void *data, size_t n, struct err *err);
+void exec_stdin_eof(struct exec *e);
+bool exec_pump(struct boxd *b);	  /* one frame of one exec; false: nothing to send */
+void exec_rewind(struct exec *e); /* a new host: send again from the last safe byte */
+
+/* --- exec_end.c --- */
+void exec_reaped(struct boxd *b, pid_t pid, int status, const struct rusage *ru);
+void exec_check(struct exec *e); /* moves the state on as far as it goes */
+void exec_end_init(struct exec *e);
+bool exec_signal(struct exec *e, int signo, bool all, struct err *err);
+void exec_exit_send(struct exec *e);
+
+/* --- group.c: everything an exec started, by cgroup or by /proc --- */
+void group_init(struct boxd *b);
+void group_done(struct boxd *b);
+bool group_create(
+	struct exec *e, int64_t memory_bytes, int64_t pids, int *procs_fd, struct err *err);
+void group_remove(struct exec *e);
+/* Sends signo to all processes of the exec; how many there were (zombies do not count). */
+int group_signal(struct exec *e, int signo);
+int group_count(struct exec *e);
+bool group_had_oom(const struct exec *e);
+/* The exec a process belongs to, or NULL. */
+struct exec *group_exec_of(struct boxd *b, pid_t pid);
+/* Freezes or thaws an exec (but its `late` part), or every exec of a lane. */
+void group_freeze(struct exec *e, bool frozen);
+void group_freeze_late(struct exec *e, bool frozen);
+/* Moves the chain from pid up to the exec's main process to `late`. */
+void group_move_late(struct exec *e, pid_t pid);

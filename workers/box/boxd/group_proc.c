@@ -1,0 +1,129 @@
+/*
+ * Members of an exec by walking /proc. A member is the exec's main process, a descendant of it, a
+ * process in its session, or an orphan whose start environment names the exec. A process that
+ * leaves all three behind escapes this: that is why cgroups are the rule and this the fallback for
+ * the process runtime of tests.
+ */
+#include "group_proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "boxd.h"
+#include "cleanup.h"
+#include "exec.h"
+#include "text.h"
+
+/* More processes than this in a box without cgroups are not looked at. */
+#define PROCS_MAX 4096
+
+struct proc {
+	pid_t pid, parent, session;
+	char state;
+};
+
+static bool proc_read(pid_t pid, struct proc *out)
+{
+	char path[40], text[512];
+	CLEANUP(fd) int fd = -1;
+	const char *p;
+	int parent, group, session;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || (n = read(fd, text, sizeof(text) - 1)) <= 0)
+		return false;
+	text[n] = '\0';
+	/* the name may hold anything, a parenthesis too: the last one counts */
+	p = strrchr(text, ')');
+	if (!p || sscanf(p + 1, " %c %d %d %d", &out->state, &parent, &group, &session) != 4)
+		return false;
+	out->pid = pid;
+	out->parent = parent;
+	out->session = session;
+	return true;
+}
+
+pid_t proc_parent(pid_t pid)
+{
+	struct proc p;
+
+	return proc_read(pid, &p) ? p.parent : 0;
+}
+
+/* The stream number in the environment the process was started with, or 0. */
+static uint32_t proc_stream(pid_t pid)
+{
+	CLEANUP(buf) struct buf env = BUF_INIT(1 << 18);
+	char path[40], *to;
+	CLEANUP(fd) int fd = -1;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (to = buf_room(&env, 4096)) && (n = read(fd, to, 4096)) > 0)
+		buf_grew(&env, (size_t)n);
+	for (size_t i = 0; i < env.len; i += strlen(env.data + i) + 1)
+		if (text_has_prefix(env.data + i, "ASB_EXEC="))
+			return (uint32_t)strtoul(env.data + i + 9, NULL, 10);
+	return 0;
+}
+
+struct exec *proc_exec_of(struct boxd *b, pid_t pid)
+{
+	struct exec *found = NULL;
+	pid_t self = getpid();
+	struct proc p;
+
+	/* 64 is deeper than any real chain, and ends a loop made of races */
+	for (int i = 0; i < 64 && pid > 1 && proc_read(pid, &p); i++) {
+		for (struct exec *e = b->execs; e && !found; e = e->next)
+			if (e->pid == pid || (e->leader > 0 && p.session == e->leader))
+				found = e;
+		if (!found)
+			found = exec_find(b, proc_stream(pid));
+		pid = p.parent;
+		/* only what descends from us is ours: other boxes number their execs alike */
+		if (pid == self)
+			return found;
+	}
+	return NULL;
+}
+
+int proc_signal(struct exec *e, int signo)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	struct proc p;
+	int n = 0;
+
+	while (dir && n < PROCS_MAX && (d = readdir(dir))) {
+		int64_t pid;
+
+		if (!text_to_i64(d->d_name, 2, INT32_MAX, &pid) || !proc_read((pid_t)pid, &p) ||
+			p.state == 'Z' || proc_exec_of(e->boxd, (pid_t)pid) != e)
+			continue;
+		n++;
+		if (signo)
+			(void)kill((pid_t)pid, signo);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return n;
+}
+
+void proc_freeze(struct exec *e, bool frozen)
+{
+	int before = -1, now = 0;
+
+	/* a fork between two looks shows as a larger count; ten rounds end a fork bomb's chase */
+	for (int i = 0; i < 10 && now != before; i++) {
+		before = now;
+		now = proc_signal(e, frozen ? SIGSTOP : SIGCONT);
+	}
+}

@@ -1,0 +1,141 @@
+#pragma once
+/*
+ * The box protocol: one framed byte stream between the host and asb-boxd, the same on every
+ * runtime, and between a shim and its runners and its gate.
+ *
+ *	u32 length of payload | u8 type | u8 flags (0) | u16 0 | u32 stream | payload
+ *
+ * Little-endian, payload at most 64 KiB. A frame that breaks a rule here ends the stream: the
+ * other side is hostile or broken. Control payloads are JSON objects, strict, at most 64 KiB, as
+ * named beside each type; all else is bytes.
+ *
+ * Streams. 0 is the connection itself. 1..0x7fffffff are execs, numbered by the host (the row
+ * execs.stream; never used twice in a box). 0x80000000 and up are egress connections, numbered by
+ * boxd, spoken with the gate.
+ *
+ * Opening, on the box's channel (the shim is the host's end; host speaks first, at any time, and
+ * again after it reconnected):
+ *
+ *	host  ATTACH {"protocol":1,"nonce":"<hex>"}
+ *	box   HELLO  {"protocol":1,"nonce":"<same>","build":"..","boot_id":"..","kernel":"..",
+ *	              "machine":{"memory_bytes":N,"cpus":N,"nics":N,"uid":0,"clock_ms":N},
+ *	              "execs":[{"stream":N,"sent":OFF,"acked":OFF,"exited":bool}]}
+ *	host  WELCOME {"time_ms":N,"entropy":"<128 hex>","hostname":"..","machine_id":"<32 hex>"}
+ *	box   READY  {"boot_id":"..","clock_ms":N}     after the clock, the random pool, the host
+ *	              name, machine-id and a fresh boot id are in place; no EXEC is served before
+ *
+ * Opening, runner to shim (unix socket, peer uid checked):
+ *
+ *	runner ATTACH {"lane":"drive","epoch":N}       lane: drive | ask | exec:ID | admin
+ *	shim   HELLO  {"box":"box-..","boot_id":"..","kernel":"..","ready":bool,"machine":{..},
+ *	              "execs":[{"stream":N,"lane":"drive","from":OFF,"exited":bool}],
+ *	              "question":{"id":"..","text":"..","stream":N} or absent}
+ *	shim   ERROR  {"code":"stale_epoch"|"not_ready"|"box_lost"|...,"message":".."} and closes
+ *
+ * The shim keeps the highest epoch per lane, refuses lower ones and closes older connections of
+ * the lane (admin: all lanes). After HELLO it replays every unacknowledged frame of the lane's
+ * streams, then relays. Frames of a stream go to the runner whose lane started it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "err.h"
+
+#define WIRE_PROTOCOL 1
+#define WIRE_HEADER 12
+#define WIRE_PAYLOAD_MAX (64u * 1024)
+#define WIRE_STREAM_EGRESS 0x80000000u
+/* Bytes of an exec's output that boxd sends beyond what was credited, and keeps for a re-send. */
+#define WIRE_WINDOW (256u * 1024)
+/* The payload of STDOUT and STDERR: u64 offset, then bytes. stdout and stderr of an exec share one
+ * offset, in the order boxd read them, so that a log is one sequence. */
+#define WIRE_OFFSET 8
+
+enum wire_type {
+	WIRE_ATTACH = 1, /* host -> box, runner -> shim; above */
+	WIRE_HELLO,	 /* answer to ATTACH */
+	WIRE_WELCOME,	 /* host -> box */
+	WIRE_READY,	 /* box -> host */
+	WIRE_EXEC, /* host -> box: {"argv":[..],"env":{..},"cwd":"..","user":"agent|ask|git|root",
+		    * "lane":"drive|ask|exec:ID|admin","stdin":bool,"timeout_ms":N,
+		    * "memory_bytes":N,"pids":N} on a fresh stream. root is for setup only. */
+	WIRE_STARTED, /* box -> host: {"pid":N} */
+	WIRE_STDIN, /* host -> box: bytes; at most WIRE_WINDOW beyond CREDITed (boxd CREDITs too) */
+	WIRE_STDOUT,   /* box -> host: u64 offset + bytes */
+	WIRE_STDERR,   /* the same */
+	WIRE_EOF,      /* host -> box: end of stdin or tar; egress: end of that direction */
+	WIRE_EXIT,     /* box -> host, last of a stream: {"code":N|null,"signal":N|null,
+			* "timed_out":bool,"oom":bool,"killed_rest":N,"end":OFF,
+			* "utime_ms":N,"stime_ms":N,"max_rss_bytes":N,"duration_ms":N} */
+	WIRE_SIGNAL,   /* host -> box: {"signal":N,"all":bool}; all: everything the exec started */
+	WIRE_CREDIT,   /* u64: on exec streams toward the box, "everything below this offset is
+			* kept safe"; on STDIN, tar and egress toward the sender, total bytes it
+			* may have sent. Runner -> shim it is the acknowledgement after commit. */
+	WIRE_ACK_EXIT, /* runner -> shim -> box: the EXIT of this stream is committed; forget it */
+	WIRE_OPEN,     /* box -> gate: {"route":"/git/.."} or {"host":"..","port":N} */
+	WIRE_ACCEPT,   /* gate -> box: {} */
+	WIRE_REFUSE,  /* gate -> box: {"reason":"..","message":".."}; also ends a stream in error */
+	WIRE_DATA,    /* both ways on egress and tar streams: bytes, under CREDIT */
+	WIRE_TAR_IN,  /* host -> box on a fresh stream: {"path":"/workspace/x","user":"agent"}; then
+		       * DATA.., EOF; answered by DONE or ERROR naming the entry */
+	WIRE_TAR_OUT, /* host -> box: {"path":"..","max_bytes":N}; answered by DATA.. then DONE */
+	WIRE_STAT,    /* host -> box: {"path":".."} -> DONE {"kind","size","mode","mtime_ms"} */
+	WIRE_LIST,    /* host -> box: {"path":".."} -> DONE {"entries":[..],"truncated":bool} */
+	WIRE_DONE,    /* box -> host: the request of this stream succeeded: {..} */
+	WIRE_QUESTION, /* box -> host, stream 0 at the shim: {"id":"..","stream":N,"text":".."} */
+	WIRE_ANSWER,   /* host -> box: {"id":"..","text":".."}; marker removed, text given to
+			* asb-ask, then thawed; DONE on stream 0 {"answered":"<id>"} */
+	WIRE_FREEZE,   /* host -> box: {"lane":".."} -> DONE {"frozen":"<lane>"} */
+	WIRE_THAW,     /* host -> box: {"lane":".."} -> DONE {"thawed":"<lane>"} */
+	WIRE_CLOCK,    /* host -> box: {"time_ms":N} after each cont or thaw */
+	WIRE_METRICS,  /* host -> box {} -> METRICS {"memory_used_bytes",..,"load","uptime_ms"} */
+	WIRE_PROBE,    /* host -> box {} -> PROBE {"nics":[..],"tcp":"..","udp":"..","dns":"..",
+			* "sealed":bool}: tries to reach out and says how each try failed */
+	WIRE_PING,     /* either way, any payload up to 64 bytes */
+	WIRE_PONG,     /* the same payload back */
+	WIRE_ERROR,    /* {"code":"..","message":".."[,"entry":".."]}: this stream's request failed;
+			* on stream 0 the connection ends */
+	WIRE_BYE,      /* host -> box: kill everything, sync, power off. runner -> shim (admin lane
+			* only): destroy the box and exit */
+	WIRE_TYPE__COUNT
+};
+
+/* "HELLO" and so on, "?" outside the enum. For logs and error texts. */
+const char *wire_type_name(unsigned type);
+
+struct wire_frame {
+	uint8_t type; /* a wire_type; never another number */
+	uint32_t stream;
+	uint32_t length;
+	const unsigned char
+		*payload; /* points into the decoder's buffer: valid until the next call */
+};
+
+/* The decoder: bytes in, frames out. Memory grows with bytes that came, never with a length field
+ * alone, and never past one frame. No recursion. Fuzzed; 100 % branch coverage. */
+struct wire_decoder {
+	struct buf in;
+	size_t used; /* bytes at the front already handed out as a frame */
+};
+void wire_decoder_init(struct wire_decoder *d);
+void wire_decoder_done(struct wire_decoder *d);
+/* Room to read(2) into: at least `want` bytes are usable. */
+unsigned char *wire_decoder_room(struct wire_decoder *d, size_t want);
+void wire_decoder_grew(struct wire_decoder *d, size_t n);
+/* true and *got: a frame; true and !*got: more bytes are needed; false: the stream broke a rule
+ * (ERR_UPSTREAM, reason "protocol"). */
+bool wire_decode(
+	struct wire_decoder *d, struct wire_frame *frame, bool *got, struct err *err) NODISCARD;
+
+/* Appends a frame; false where it does not fit the buffer's maximum or the payload limit. */
+bool wire_add(struct buf *out, enum wire_type type, uint32_t stream, const void *payload, size_t n);
+/* Appends a STDOUT or STDERR frame. */
+bool wire_add_output(struct buf *out, enum wire_type type, uint32_t stream, uint64_t offset,
+	const void *data, size_t n);
+bool wire_add_credit(struct buf *out, uint32_t stream, uint64_t value);
+/* The u64 at the front of a payload; false where it is too short. */
+bool wire_u64(const struct wire_frame *f, uint64_t *out);
+void wire_put_u64(unsigned char *p, uint64_t v);
+uint64_t wire_get_u64(const unsigned char *p);
