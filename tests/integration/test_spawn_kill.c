@@ -1,0 +1,140 @@
+/*
+ * asb-spawn's kill is proof of death: also of a process of the slot that has taken the marker out
+ * of its own arguments, as one that broke out of its machine could. Needs root, no boxes: what is
+ * killed are plain processes under the slots' uids.
+ */
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "child.h"
+#include "cleanup.h"
+#include "config.h"
+#include "pool.h"
+#include "spawn.h"
+#include "testprogram.h"
+
+#define UID_BASE 1977776640
+#define SITE "spawnkil"
+
+static struct pool *pool;
+static struct config cfg;
+static struct child spawn;
+static struct err err;
+
+static int setup(void **state)
+{
+	char dir[] = "/tmp/asb-kill.XXXXXX";
+	const char *const argv[] = {testprogram("asb-spawn"), NULL};
+
+	(void)state;
+	pool = pool_new();
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0755), 0);
+	cfg = (struct config){
+		.run_dir = pool_strdup(pool, dir), .uid_base = UID_BASE, .site = SITE};
+	const char *const env[] = {"ASB_SITE=" SITE, pool_printf(pool, "ASB_RUN_DIR=%s", dir),
+		pool_printf(pool, "ASB_STATE_DIR=%s", dir), "ASB_LOG_LEVEL=warn",
+		pool_printf(pool, "BOX_UID_BASE=%d", UID_BASE), NULL};
+
+	spawn = (struct child){.argv = argv, .env = env, .die_with_parent = true};
+	assert_true(child_start(&spawn, &err));
+	for (int i = 0; i < 500 && access(pool_printf(pool, "%s/spawn.sock", dir), F_OK); i++)
+		(void)usleep(10000);
+	(void)usleep(50000);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	child_kill(&spawn);
+	for (size_t i = 0; i < 3; i++) {
+		const char *path = pool_printf(pool, "%s/%s", cfg.run_dir,
+			(const char *const[]){"spawn.sock", "spawn.lock", "box"}[i]);
+
+		(void)(unlink(path) && rmdir(path));
+	}
+	assert_int_equal(rmdir(cfg.run_dir), 0);
+	pool_free(pool);
+	return 0;
+}
+
+/* A process of the slot under this name. A shim is one whose name is the marker and whose first
+ * argument is a number. */
+static void process_start(struct child *c, int slot, const char *name)
+{
+	*c = (struct child){.path = "/usr/bin/sleep",
+		.argv = (const char *const[]){name, "3000", NULL},
+		.uid = (uid_t)(UID_BASE + 16 + slot),
+		.die_with_parent = true};
+	assert_true(child_start(c, &err));
+}
+
+static bool lives(const struct child *c)
+{
+	return waitpid(c->pid, NULL, WNOHANG) == 0;
+}
+
+/* asb-spawn answers the worker's uid alone. */
+static void kill_box(const char *box, int slot)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(setgid(UID_BASE + 1) || setuid(UID_BASE + 1) ||
+			!spawn_kill(&cfg, pool, box, slot, &err));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_hidden_process(void **state)
+{
+	struct child hidden, neighbour;
+
+	(void)state;
+	if (getuid())
+		skip();
+	process_start(&hidden, 3, "sleep");
+	process_start(&neighbour, 4, "sleep");
+	kill_box("box-one", 3);
+	assert_false(lives(&hidden));
+	assert_true(lives(&neighbour));
+	child_kill(&neighbour);
+}
+
+/* A kill that comes twice, the second time when the slot is another box's. */
+static void test_other_tenant(void **state)
+{
+	struct child shim, machine;
+
+	(void)state;
+	if (getuid())
+		skip();
+	process_start(&shim, 3, "asb-" SITE "-box-two");
+	process_start(&machine, 3, "sleep");
+	kill_box("box-one", 3);
+	assert_true(lives(&shim) && lives(&machine));
+	kill_box("box-two", 3);
+	assert_false(lives(&shim) || lives(&machine));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_hidden_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_tenant, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

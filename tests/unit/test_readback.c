@@ -1,0 +1,158 @@
+/*
+ * readback_check: the good read-back passes, and each field made wrong in turn is refused by name.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "pool.h"
+#include "runtimes.h"
+#include "spawn.h"
+
+#define GIB 1073741824
+
+static const char good[] =
+	"{\"uid\":1900000019,\"seccomp\":2,\"no_new_privs\":1,\"cap_eff\":\"0000000000000000\","
+	"\"nics\":0,"
+	"\"memory_bytes\":1073741824,\"cpus\":1,\"fds\":[\"/dev/"
+	"null\",\"log\",\"socket\",\"anon_inode:[eventfd]\","
+	"\"/memfd:asb-template (deleted)\",\"/c/images/k/root.img\",\"/s/box/b/disk.img\"],"
+	"\"disk_mode\":\"0600\"}";
+static const char machine[] = "{\"memory_bytes\":1000000000,\"cpus\":1,\"nics\":0,\"uid\":0}";
+
+/* `text` with `from` replaced by `to`. */
+static const char *with(struct pool *pool, const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+
+	assert_non_null(at);
+	return pool_printf(pool, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+static struct spawn_reply reply(const char *readback)
+{
+	return (struct spawn_reply){
+		.pid = 2, .uid = 1900000019, .isolation = "emulated-vm", .readback = readback};
+}
+
+static void test_good(void **state)
+{
+	struct spawn_reply r = reply(good);
+	struct err err;
+
+	(void)state;
+	assert_true(readback_check(&r, machine, true, GIB, 1, &err));
+}
+
+static void test_each_field(void **state)
+{
+	static const struct {
+		const char *from, *to, *field;
+	} rows[] = {
+		{"\"uid\":1900000019", "\"uid\":0", "uid is 0"},
+		{"\"seccomp\":2", "\"seccomp\":0", "seccomp is 0"},
+		{"\"seccomp\":2,", "", "seccomp is missing"},
+		{"\"no_new_privs\":1", "\"no_new_privs\":0", "no_new_privs is 0"},
+		{"0000000000000000", "00000000000000c0", "cap_eff is 00000000000000c0"},
+		{"\"nics\":0", "\"nics\":1", "nics is 1"},
+		{"1073741824", "2147483648", "memory_bytes is 2147483648"},
+		{"\"cpus\":1", "\"cpus\":2", "cpus is 2"},
+		{"\"log\"", "\"/etc/shadow\"", "fds is /etc/shadow"},
+		{"/s/box/b/disk.img", "/dev/net/tun", "fds is /dev/net/tun"},
+		{"0600", "0644", "disk_mode is 0644"},
+		{"{\"uid\"", "[\"uid\"", "readback is not JSON"},
+	};
+	struct pool *pool = pool_new();
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct spawn_reply r = reply(with(pool, good, rows[i].from, rows[i].to));
+
+		assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+		assert_int_equal(err.code, ERR_FORBIDDEN);
+		assert_string_equal(err.reason, "policy");
+		if (!strstr(err.msg, rows[i].field))
+			fail_msg("row %zu: %s", i, err.msg);
+	}
+	pool_free(pool);
+}
+
+static void test_machine(void **state)
+{
+	static const struct {
+		const char *from, *to, *field;
+	} rows[] = {
+		{"\"nics\":0", "\"nics\":1", "nics is 1"},
+		{"\"cpus\":1", "\"cpus\":4", "cpus is 4"},
+		{"1000000000", "2000000000", "memory_bytes is 2000000000"},
+		{"1000000000", "500000000", "memory_bytes is 500000000"},
+		{"\"memory_bytes\":1000000000,", "", "memory_bytes is -1"},
+	};
+	struct pool *pool = pool_new();
+	struct spawn_reply r = reply(good);
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_false(readback_check(
+			&r, with(pool, machine, rows[i].from, rows[i].to), true, GIB, 1, &err));
+		if (!strstr(err.msg, rows[i].field) || !strstr(err.msg, "in the box"))
+			fail_msg("row %zu: %s", i, err.msg);
+	}
+	pool_free(pool);
+}
+
+static void test_isolation(void **state)
+{
+	struct pool *pool = pool_new();
+	struct spawn_reply r = reply(good);
+	struct err err;
+
+	(void)state;
+	r.isolation = "container";
+	assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+	assert_non_null(strstr(err.msg, "isolation is container"));
+	/* slots that share a uid: root's is then right, and only then */
+	r = reply(with(pool, good, "1900000019", "0"));
+	r.uid = 0;
+	assert_true(readback_check(&r, machine, false, GIB, 1, &err));
+	assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+	pool_free(pool);
+}
+
+static void test_inspect(void **state)
+{
+	char *const argv[] = {(char[]){"qemu"}, (char[]){"-m"}, (char[]){"1024M"}, (char[]){"-smp"},
+		(char[]){"2"}, (char[]){"-device"}, (char[]){"virtio-blk-pci,drive=root"},
+		(char[]){"-device"}, (char[]){"e1000"}, (char[]){"-netdev"}, (char[]){"user,id=n"},
+		(char[]){"-nic"}, (char[]){"none"}, NULL};
+	struct runtime_facts facts;
+	struct err err;
+
+	(void)state;
+	assert_true(runtime_find("qemu")->inspect(argv, 13, &facts, &err));
+	assert_int_equal(facts.memory_bytes, GIB);
+	assert_int_equal(facts.cpus, 2);
+	assert_int_equal(facts.nics, 2);
+	assert_false(runtime_find("qemu")->inspect(argv, 1, &facts, &err));
+	assert_null(runtime_find("docker"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_each_field),
+		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_isolation),
+		cmocka_unit_test(test_inspect),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

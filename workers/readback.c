@@ -1,0 +1,152 @@
+/*
+ * The read-back gate: a box is handed out only when every field that the kernel and boxd reported
+ * is what the policy asks for. The first that differs is named, with both values, so that the run
+ * that is refused for it says why.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "json.h"
+#include "spawn.h"
+#include "text.h"
+
+/* The guest's kernel keeps some of the machine's memory for itself before it counts. */
+#define GUEST_MEMORY_MIN(bytes) ((bytes) / 100 * 80)
+
+static bool differs(struct err *err, const char *field, const char *is, const char *want)
+{
+	(void)err_set(err, ERR_FORBIDDEN, "read back: %s is %.80s, the policy says %.80s", field,
+		is, want);
+	return err_advise(err, "policy", "the box was not handed out; see the host's set-up");
+}
+
+static bool number_is(struct json_object *o, const char *field, int64_t want, struct err *err)
+{
+	char is[24] = "missing", wanted[24];
+	int64_t v;
+
+	(void)snprintf(wanted, sizeof(wanted), "%lld", (long long)want);
+	if (!json_get_i64(o, field, &v))
+		return differs(err, field, is, wanted);
+	(void)snprintf(is, sizeof(is), "%lld", (long long)v);
+	return v == want ? true : differs(err, field, is, wanted);
+}
+
+static bool text_is(struct json_object *o, const char *field, const char *want, struct err *err)
+{
+	const char *v = "missing";
+
+	(void)json_get_text(o, field, &v);
+	return !strcmp(v, want) ? true : differs(err, field, v, want);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/* What the process may hold open: its own files by name, and kinds without a name. */
+static bool fd_is_known(const char *name)
+{
+	static const char *const kinds[] = {
+		"socket", "pipe", "anon_inode:", "/memfd:", "/dev/zero"};
+	static const char *const files[] = {
+		"/root.img", "/vmlinuz", "/initrd", "/disk.img", "/state"};
+
+	if (!strcmp(name, "/dev/null") || !strcmp(name, "/dev/kvm") || !strcmp(name, "log"))
+		return true;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (text_has_prefix(name, kinds[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (ends_with(name, files[i]))
+			return true;
+	return false;
+}
+
+static bool fds_are_known(struct json_object *o, struct err *err)
+{
+	struct json_object *fds = json_get(o, "fds");
+	const char *name;
+
+	/* the channel at least: none at all means that nobody looked */
+	if (!json_count(fds))
+		return differs(err, "fds", "missing", "a list");
+	for (size_t i = 0; i < json_count(fds); i++)
+		if (!json_as_text(json_at(fds, i), &name) || !fd_is_known(name))
+			return differs(err, "fds",
+				json_as_text(json_at(fds, i), &name) ? name : "no text",
+				"nothing but the box's own files");
+	return true;
+}
+
+/* What boxd counted from inside. */
+static bool machine_is(
+	struct json_object *machine, int64_t memory_bytes, int64_t cpus, struct err *err)
+{
+	char is[24] = "missing", want[24];
+	int64_t v = -1;
+
+	if (!number_is(machine, "nics", 0, err) || !number_is(machine, "cpus", cpus, err))
+		return err_wrap(err, "in the box");
+	if (json_get_i64(machine, "memory_bytes", &v) && v <= memory_bytes &&
+		v >= GUEST_MEMORY_MIN(memory_bytes))
+		return true;
+	(void)snprintf(is, sizeof(is), "%lld", (long long)v);
+	(void)snprintf(want, sizeof(want), "%lld", (long long)memory_bytes);
+	(void)differs(err, "memory_bytes", is, want);
+	return err_wrap(err, "in the box");
+}
+
+static bool isolation_is_known(const char *isolation, bool *is_machine)
+{
+	*is_machine = true;
+	if (!strcmp(isolation, "hardware-vm") || !strcmp(isolation, "emulated-vm"))
+		return true;
+	*is_machine = false;
+#ifdef ASB_TEST
+	return !strcmp(isolation, "process");
+#else
+	return false;
+#endif
+}
+
+static bool kernel_says(struct json_object *o, const struct spawn_reply *spawned,
+	bool uid_separated, struct err *err)
+{
+	if (uid_separated && !spawned->uid)
+		return differs(err, "uid", "0", "the slot's own");
+	if (!number_is(o, "uid", spawned->uid, err) || !number_is(o, "no_new_privs", 1, err) ||
+		!text_is(o, "cap_eff", "0000000000000000", err) || !number_is(o, "nics", 0, err))
+		return false;
+	return true;
+}
+
+bool readback_check(const struct spawn_reply *spawned, const char *machine_json, bool uid_separated,
+	int64_t memory_bytes, int64_t cpus, struct err *err)
+{
+	CLEANUP(json) struct json_object *o = NULL;
+	CLEANUP(json) struct json_object *machine = NULL;
+	struct err ignored;
+	bool is_machine;
+
+	if (!isolation_is_known(spawned->isolation, &is_machine))
+		return differs(err, "isolation", spawned->isolation, "hardware-vm or emulated-vm");
+	if (!json_parse(spawned->readback, strlen(spawned->readback), &o, &ignored))
+		return differs(err, "readback", "not JSON", "an object");
+	if (!kernel_says(o, spawned, uid_separated, err))
+		return false;
+	/* a plain process is no machine: there is nothing more of one to read back */
+	if (!is_machine)
+		return true;
+	if (!number_is(o, "seccomp", 2, err) || !number_is(o, "memory_bytes", memory_bytes, err) ||
+		!number_is(o, "cpus", cpus, err) || !fds_are_known(o, err) ||
+		!text_is(o, "disk_mode", "0600", err))
+		return false;
+	if (!json_parse(machine_json, strlen(machine_json), &machine, &ignored))
+		return differs(err, "machine", "not JSON", "an object");
+	return machine_is(machine, memory_bytes, cpus, err);
+}
