@@ -1,0 +1,105 @@
+#pragma once
+/*
+ * asb-gate inside: connections of shims, the streams their boxes opened, and the transfers that
+ * serve them. gate_server.c speaks frames, gate_stream.c is one request from its first byte to its
+ * egress row, gate_fetch.c is libcurl on our loop.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <curl/curl.h>
+
+#include "buf.h"
+#include "err.h"
+#include "gate_http.h"
+#include "gate_routes.h"
+#include "wire.h"
+
+struct config;
+struct db;
+struct loop;
+struct pool;
+struct watch;
+
+#define GATE_STREAMS_PER_BOX 64 /* a git clone uses 1, an agent 2 to 5 */
+/* Connections a box may open at once, and one in so many ms from then on: each leaves a row. */
+#define GATE_OPENS_BURST 256
+#define GATE_OPEN_MS 30
+#define GATE_BYTES_MAX (2LL << 30) /* down a stream; a larger repository wants a shallow clone */
+
+struct gate {
+	const struct config *cfg;
+	struct loop *loop;
+	struct db *db;
+	int listen_fd;
+	CURLM *multi;
+	struct watch *curl_timer;
+	struct gate_conn *conns;
+};
+
+struct gate_conn {
+	struct gate *gate;
+	struct gate_conn *next, **prev;
+	int fd;
+	struct watch *watch;
+	uid_t peer_uid;
+	struct wire_decoder in;
+	struct buf out;
+	bool attached;
+	char box[40];
+	int64_t opens_ms; /* when all its OPENs so far are paid for */
+	struct gate_stream *streams;
+	size_t nstreams;
+};
+
+struct gate_stream {
+	struct gate_conn *conn;
+	struct gate_stream *next, **prev;
+	struct pool *pool;
+	uint32_t id;
+	enum { STREAM_HEAD, STREAM_FETCH, STREAM_ENDED } state;
+	struct gate_caller who;
+	const struct gate_route *route;
+	struct gate_target to;
+	struct http_request req;
+	struct http_body body;
+	struct buf raw;		     /* bytes from the box not read yet */
+	struct buf decoded;	     /* body bytes waiting for curl */
+	uint64_t received, credited; /* from the box */
+	uint64_t sent, allowed;	     /* to the box */
+	CURL *easy;
+	struct curl_slist *headers;
+	struct buf head; /* response head being collected */
+	bool head_sent, read_paused, write_paused;
+};
+
+/* gate_server.c */
+bool gate_listen(struct gate *g, int fd, struct err *err) NODISCARD;
+void gate_conn_send(
+	struct gate_conn *c, enum wire_type type, uint32_t stream, const void *payload, size_t n);
+void gate_conn_flush(struct gate_conn *c); /* may close c: touch nothing of it afterwards */
+void gate_close_all(struct gate *g);
+
+/* gate_stream.c */
+void gate_stream_open(struct gate_conn *c, const struct wire_frame *f);
+void gate_stream_data(struct gate_stream *s, const struct wire_frame *f);
+void gate_stream_eof(struct gate_stream *s); /* the box's side has said all */
+void gate_stream_credit(struct gate_stream *s, uint64_t allowed);
+void gate_stream_free(struct gate_stream *s); /* without another word to the box */
+/* Ends the stream with a short answer of our own, and its row. */
+void gate_stream_refuse(struct gate_stream *s, int status, const char *reason, const char *message);
+/* The transfer is over: EOF to the box, the row, gone. error: NULL or what went wrong. */
+void gate_stream_finish(struct gate_stream *s, const char *error);
+/* Sends body bytes under credit; false: not now. */
+bool gate_stream_send(struct gate_stream *s, const void *data, size_t n);
+/* curl took body bytes: reads on and lets the box send more. */
+void gate_stream_body_more(struct gate_stream *s);
+void gate_egress_row(struct gate *g, const struct gate_caller *who, const char *route,
+	const char *target, bool allowed, const char *reason, uint64_t up, uint64_t down);
+
+/* gate_fetch.c */
+bool fetch_init(struct gate *g, struct err *err) NODISCARD;
+bool fetch_start(struct gate_stream *s, struct err *err) NODISCARD;
+void fetch_resume(struct gate_stream *s); /* bytes to read came, or credit to write */
+void fetch_stop(struct gate_stream *s);

@@ -1,0 +1,282 @@
+/*
+ * libcurl's multi interface on our loop: one transfer a stream, paused whenever the box has not
+ * sent enough or has not taken enough. Upstream answers are passed through by an allow list of
+ * headers; redirects are never followed, since the place they name was not checked.
+ */
+#include "gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "loop.h"
+#include "pool.h"
+#include "text.h"
+
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct gate_stream *s = arg;
+	size_t len = size * n;
+	const char *colon;
+
+	while (len && (line[len - 1] == '\r' || line[len - 1] == '\n'))
+		len--;
+	if (len > 5 && !strncmp(line, "HTTP/", 5)) { /* a new head: an earlier one was a 1xx */
+		buf_reset(&s->head);
+		return size * n;
+	}
+	colon = memchr(line, ':', len);
+	if (colon && gate_header_passes(s->route->pass_down, line, (size_t)(colon - line))) {
+		(void)buf_add(&s->head, line, len);
+		(void)buf_adds(&s->head, "\r\n");
+	}
+	return s->head.failed ? 0 : size * n;
+}
+
+/* The response's head, before its first body byte. */
+static bool head_send(struct gate_stream *s)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(HTTP_HEAD_MAX + 256);
+	long status = 0;
+
+	if (s->head_sent)
+		return true;
+	(void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status >= 300 && status < 400) {
+		status = 502;
+		buf_reset(&s->head);
+	}
+	(void)buf_addf(&b, "HTTP/1.1 %ld %s\r\n%sConnection: close\r\n\r\n", status,
+		status < 300 ? "OK" : "Error", s->head.data);
+	if (!gate_stream_send(s, b.data, b.len))
+		return false;
+	s->head_sent = true;
+	return true;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+	struct gate_stream *s = arg;
+
+	if (s->sent > GATE_BYTES_MAX)
+		return 0;
+	if (!head_send(s) || !gate_stream_send(s, data, size * n)) {
+		s->write_paused = true;
+		return CURL_WRITEFUNC_PAUSE;
+	}
+	return size * n;
+}
+
+static size_t on_read(char *to, size_t size, size_t n, void *arg)
+{
+	struct gate_stream *s = arg;
+	size_t len = size * n;
+
+	if (len > s->decoded.len)
+		len = s->decoded.len;
+	if (!len && s->body.state != BODY_DONE) {
+		s->read_paused = true;
+		return CURL_READFUNC_PAUSE;
+	}
+	memcpy(to, s->decoded.data, len);
+	buf_shift(&s->decoded, len);
+	gate_stream_body_more(s);
+	return len;
+}
+
+struct socket_watch {
+	struct gate *gate;
+	struct watch *watch;
+	curl_socket_t fd;
+};
+
+static void multi_done(struct gate *g)
+{
+	CURLMsg *m;
+	int left;
+
+	while ((m = curl_multi_info_read(g->multi, &left))) {
+		struct gate_stream *s;
+		struct gate_conn *c;
+		CURLcode code = m->data.result;
+
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&s);
+		c = s->conn;
+		if (code == CURLE_OK && head_send(s)) {
+			gate_stream_finish(s, NULL);
+		} else if (!s->head_sent) {
+			log_warn("box=%s upstream: %s", c->box, curl_easy_strerror(code));
+			gate_stream_refuse(s, 502, "upstream", curl_easy_strerror(code));
+		} else {
+			gate_stream_finish(s, curl_easy_strerror(code));
+		}
+		gate_conn_flush(c);
+	}
+}
+
+/* After curl had its turn: what has ended, and what any transfer wrote for its box. */
+static void transfers_moved(struct gate *g)
+{
+	multi_done(g);
+	for (struct gate_conn *c = g->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->out.len)
+			gate_conn_flush(c);
+	}
+}
+
+static void socket_event(struct loop *loop, uint32_t events, void *arg)
+{
+	struct socket_watch *sw = arg;
+	struct gate *g = sw->gate;
+	int mask = 0, running;
+
+	(void)loop;
+	if (events & (EPOLLIN | EPOLLHUP))
+		mask |= CURL_CSELECT_IN;
+	if (events & EPOLLOUT)
+		mask |= CURL_CSELECT_OUT;
+	if (events & EPOLLERR)
+		mask |= CURL_CSELECT_ERR;
+	(void)curl_multi_socket_action(g->multi, sw->fd, mask, &running);
+	transfers_moved(g);
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
+{
+	struct gate *g = arg;
+	struct socket_watch *sw = socket_arg;
+	uint32_t events =
+		(what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		if (sw) {
+			watch_remove(sw->watch);
+			free(sw);
+			(void)curl_multi_assign(g->multi, fd, NULL);
+		}
+		return 0;
+	}
+	if (sw) {
+		watch_set_events(sw->watch, events);
+		return 0;
+	}
+	sw = mem_alloc(sizeof(*sw));
+	sw->gate = g;
+	sw->fd = fd;
+	sw->watch = loop_add_fd(g->loop, fd, events, socket_event, sw);
+	(void)curl_multi_assign(g->multi, fd, sw);
+	return 0;
+}
+
+static int on_timer(CURLM *multi, long ms, void *arg)
+{
+	struct gate *g = arg;
+
+	(void)multi;
+	watch_set_timer(g->curl_timer, ms, 0);
+	return 0;
+}
+
+static void timer_event(struct loop *loop, uint32_t events, void *arg)
+{
+	struct gate *g = arg;
+	int running;
+
+	(void)loop;
+	(void)events;
+	(void)curl_multi_socket_action(g->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	/* a transfer that was paused goes on here, and its bytes must not wait for other events */
+	transfers_moved(g);
+}
+
+bool fetch_init(struct gate *g, struct err *err)
+{
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(g->multi = curl_multi_init()))
+		return err_set(err, ERR_INTERNAL, "curl");
+	g->curl_timer = loop_add_timer(g->loop, -1, 0, timer_event, g);
+	(void)curl_multi_setopt(g->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	(void)curl_multi_setopt(g->multi, CURLMOPT_SOCKETDATA, g);
+	(void)curl_multi_setopt(g->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	(void)curl_multi_setopt(g->multi, CURLMOPT_TIMERDATA, g);
+	return true;
+}
+
+static void headers_set(struct gate_stream *s)
+{
+	for (size_t i = 0; i < s->req.nheaders; i++) {
+		const struct http_header *h = &s->req.headers[i];
+
+		if (gate_header_passes(s->route->pass_up, h->name, strlen(h->name)))
+			s->headers = curl_slist_append(
+				s->headers, pool_printf(s->pool, "%s: %s", h->name, h->value));
+	}
+	for (size_t i = 0; i < s->to.nheaders; i++)
+		s->headers = curl_slist_append(s->headers, s->to.headers[i]);
+	/* curl adds these by itself unless told not to */
+	s->headers = curl_slist_append(s->headers, "Expect:");
+	if (!http_request_header(&s->req, "accept"))
+		s->headers = curl_slist_append(s->headers, "Accept:");
+	if (s->req.chunked)
+		s->headers = curl_slist_append(s->headers, "Transfer-Encoding: chunked");
+}
+
+bool fetch_start(struct gate_stream *s, struct err *err)
+{
+	CURL *e = s->easy = curl_easy_init();
+
+	if (!e)
+		return err_set(err, ERR_INTERNAL, "curl");
+	headers_set(s);
+	(void)curl_easy_setopt(e, CURLOPT_URL, s->to.url);
+	(void)curl_easy_setopt(e, CURLOPT_PRIVATE, s);
+	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	(void)curl_easy_setopt(e, CURLOPT_PROXY, "");
+	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	(void)curl_easy_setopt(e, CURLOPT_USERAGENT, "agent-sandbox-gate");
+	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, s->headers);
+	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, 10000L);
+	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, s);
+	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, s);
+	if (!strcmp(s->req.method, "POST")) {
+		(void)curl_easy_setopt(e, CURLOPT_POST, 1L);
+		(void)curl_easy_setopt(e, CURLOPT_READFUNCTION, on_read);
+		(void)curl_easy_setopt(e, CURLOPT_READDATA, s);
+		(void)curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
+			(curl_off_t)(s->req.chunked		 ? -1
+				     : s->req.content_length > 0 ? s->req.content_length
+								 : 0));
+	}
+	if (curl_multi_add_handle(s->conn->gate->multi, e) != CURLM_OK)
+		return err_set(err, ERR_INTERNAL, "curl");
+	return true;
+}
+
+void fetch_resume(struct gate_stream *s)
+{
+	if (!s->easy || (!s->read_paused && !s->write_paused))
+		return;
+	if (s->read_paused && (s->decoded.len || s->body.state == BODY_DONE))
+		s->read_paused = false;
+	s->write_paused = false;
+	(void)curl_easy_pause(s->easy, s->read_paused ? CURLPAUSE_SEND : CURLPAUSE_CONT);
+}
+
+void fetch_stop(struct gate_stream *s)
+{
+	if (s->easy) {
+		(void)curl_multi_remove_handle(s->conn->gate->multi, s->easy);
+		curl_easy_cleanup(s->easy);
+	}
+	s->easy = NULL;
+	curl_slist_free_all(s->headers);
+	s->headers = NULL;
+}

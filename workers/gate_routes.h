@@ -1,0 +1,44 @@
+#pragma once
+/*
+ * THE table of the gate's routes: what a box may ask for by name, and where it goes. A route maps
+ * a request to an upstream URL or refuses it with a reason; the credential, where there is one, is
+ * added here and nowhere else.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "gate_http.h"
+
+struct config;
+struct pool;
+
+/* Who asks: facts from rows, never from the box. */
+struct gate_caller {
+	int64_t account_id, box_id, run_id; /* run_id 0: a box without a run */
+	const char *box;
+	const char *repos; /* JSON of runs.repos, "[]" without a run */
+};
+
+struct gate_target {
+	const char *url;  /* upstream, operator-set base + checked path; NULL: answered locally */
+	const char *what; /* canonical name for the egress row: "host/owner/name" */
+	const char *headers[8]; /* added upstream: "Name: value"; may hold a secret, never logged */
+	size_t nheaders;
+};
+
+struct gate_route {
+	const char *name;   /* in the egress row */
+	const char *prefix; /* "/git/" */
+	/* ERR_FORBIDDEN with reason: policy says no; ERR_NOT_FOUND: nothing set up for it. */
+	bool (*map)(const struct config *cfg, struct pool *pool, const struct gate_caller *who,
+		const struct http_request *req, struct gate_target *to, struct err *err);
+	const char *const *pass_up;   /* request headers that go through, lower case, NULL-ended */
+	const char *const *pass_down; /* response headers; a trailing '*' matches the rest */
+};
+
+/* The route that the path belongs to, or NULL. */
+const struct gate_route *gate_route_find(const char *path);
+bool gate_header_passes(const char *const *list, const char *name, size_t n);
+extern const struct gate_route gate_routes[]; /* ended by a row without a name */
