@@ -1,0 +1,140 @@
+/*
+ * asb-runner: does one job and exits. The worker starts it with a socket as descriptor 3; it
+ * connects to PostgreSQL, waits for {"job":ID,"epoch":E} and does that. Exit status 0: the job was
+ * ended, or is not ours, or the worker wanted us gone; anything else: the job is to be tried again.
+ */
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "config.h"
+#include "db.h"
+#include "json.h"
+#include "killpoint.h"
+#include "kinds.h"
+#include "log.h"
+#include "pool.h"
+#include "queries.h"
+#include "runner.h"
+
+#define WORKER_FD 3
+#define STATEMENT_MS 20000
+
+/* False: the worker went or wants us gone before there was a job. */
+static bool job_wait(struct runner *r, int64_t *id, int64_t *epoch, struct err *err)
+{
+	for (;;) {
+		CLEANUP(json) struct json_object *o = NULL;
+		char msg[512];
+		bool yes;
+		ssize_t n = recv(r->worker, msg, sizeof(msg), 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_set(err, ERR_BUSY, "the worker is gone");
+		if (!json_parse(msg, (size_t)n, &o, err))
+			return err_wrap(err, "worker");
+		if (json_get_bool(o, "term", &yes) && yes)
+			return err_set(err, ERR_BUSY, "the worker stops");
+		if (json_get_i64(o, "job", id) && json_get_i64(o, "epoch", epoch))
+			return true;
+	}
+}
+
+/* What the first steps of every job do. A new connection's first statements take 25 ms more than
+ * its next, for the server reads its catalogs; a spare has that behind it. */
+static void statements_warm(struct db *db)
+{
+	static const int list[] = {
+		Q_JOB_LOAD,
+		Q_WORKER_BOX_LOAD,
+		Q_WORKER_EXEC_LOAD,
+		Q_WORKER_TURN_LOAD,
+		Q_WORKER_LOG_END,
+		Q_JOB_FENCE,
+		Q_WORKER_EXEC_STARTED,
+		Q_WORKER_LOG_APPEND,
+		Q_WORKER_EXEC_FINISH,
+		Q_JOB_FINISH,
+		Q_WORKER_TURN_STARTING,
+		Q_WORKER_TURN_RUNNING,
+		Q_WORKER_BOX_SLOT,
+		Q_WORKER_BOX_JOBS_HOST,
+		Q_WORKER_BOX_SPAWNED,
+		Q_WORKER_BOX_READY,
+		Q_WORKER_BOX_STREAMS,
+	};
+	struct err err;
+
+	if (!db_warm(db, list, sizeof(list) / sizeof(list[0]), &err))
+		log_warn("database: %s", log_quote(err.msg));
+}
+
+static int job_do(struct runner *r)
+{
+	int64_t id, epoch;
+	const struct kind *kind;
+	struct err err;
+
+	if (!job_wait(r, &id, &epoch, &err))
+		return 0;
+	kill_point("after_claim");
+	if (!runner_load(r, id, epoch, &err)) {
+		if (r->stale || r->term)
+			return 0;
+		log_error("job=%lld epoch=%lld load: %s", (long long)id, (long long)epoch, err.msg);
+		return 1;
+	}
+	kind = kind_find(r->job.kind);
+	if (!kind) {
+		log_error("job=%lld kind=%s is not known to this program", (long long)id,
+			log_quote(r->job.kind));
+		return 1;
+	}
+	log_info("job=%lld epoch=%lld kind=%s box=%s rq=%s begins", (long long)id, (long long)epoch,
+		kind->name, r->box.name ? r->box.name : "-",
+		r->job.request_id ? r->job.request_id : "-");
+	if (!kind->run(r, &err)) {
+		log_error("job=%lld kind=%s failed: %s, retrying", (long long)id, kind->name,
+			log_quote(err.msg));
+		return 1;
+	}
+	log_info("job=%lld kind=%s %s", (long long)id, kind->name,
+		r->stale  ? "has another holder"
+		: r->term ? "handed back"
+			  : "ended");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	CLEANUP(db) struct db *db = NULL;
+	struct runner r = {.pool = pool, .worker = WORKER_FD};
+	enum log_level level = LOG_INFO;
+	struct err err;
+
+	log_init("runner", level);
+	if (!config_load(pool, argc, argv, &r.cfg, &err) || !host_boot_id(r.boot_id, &err)) {
+		log_error("%s", err.msg);
+		return 2;
+	}
+	if (log_level_parse(r.cfg->log_level, &level))
+		log_init("runner", level);
+	host_name(r.host);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	db = r.db = db_new(config_db(pool, r.cfg, "asb_worker"), "asb-runner", STATEMENT_MS);
+	/* connecting takes as long as all else together; a database that is away is met again later
+	 */
+	if (!db_connect(db, &err))
+		log_warn("database: %s, retrying when there is a job", err.msg);
+	else
+		statements_warm(db);
+	return job_do(&r);
+}
