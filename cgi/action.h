@@ -1,0 +1,76 @@
+#pragma once
+/*
+ * An action is one thing that somebody can ask: a row that says where it is, what the caller needs
+ * and what it takes, and a function. actions.c lists them; the router does everything that is the
+ * same for all (access, validation, transaction, Idempotency-Key, audit, errors); docs/api.md is
+ * printed from them.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "access.h"
+#include "db.h"
+#include "err.h"
+#include "field.h"
+#include "request.h"
+#include "response.h"
+
+struct json_object;
+struct site;
+
+enum action_needs {
+	NEEDS_CALLER, /* somebody signed in */
+	NEEDS_NOBODY, /* anybody */
+	NEEDS_LOCAL,  /* this machine, or somebody signed in */
+};
+
+/* What an action works with. It runs inside a transaction of the caller's account, which the router
+ * commits when it returns true and rolls back otherwise (but for rows with own_tx). */
+struct call {
+	const struct site *site;
+	struct request *rq;
+	struct response *rs;
+	struct db *db;
+	struct pool *pool; /* the request's */
+	struct caller caller;
+	const char *subject;	     /* set by the action: what it was about, for audit and log */
+	struct json_object *context; /* set by the action: more of the error's context */
+	int64_t retry_s;	     /* Retry-After of a refusal; 0: the default */
+};
+
+struct action {
+	const char *name;
+	const char *summary; /* one sentence */
+	const char *method, *path;
+	enum action_needs needs;
+	bool mutates; /* CSRF layers, audit row, Idempotency-Key */
+	bool streams; /* reads the body itself; its inputs come by the query string */
+	bool own_tx;  /* no transaction is opened for it */
+	const char
+		*type; /* of the body; NULL: there is none, and inputs come by the query string */
+	size_t input_size;
+	const struct field *fields;
+	size_t nfields;
+	const char *answers; /* status and shape, for the docs */
+	bool (*run)(struct call *c, const void *input, struct err *err);
+};
+
+#define ACTION_FIELDS(rows) .fields = (rows), .nfields = sizeof(rows) / sizeof((rows)[0])
+
+extern const struct action *const actions[]; /* ended by NULL */
+
+/* docs/api.md. */
+struct buf;
+void actions_print(struct buf *b);
+/* The row with this name; NULL: none. For tests. */
+const struct action *action_find(const char *name);
+
+/* --- what several actions share: call.c --- */
+/* Answers with the first column of the statement's one row. ERR_NOT_FOUND "no such WHAT" without.
+ */
+bool call_json(struct call *c, int status, int q, const struct db_arg *args, size_t nargs,
+	const char *what, struct err *err) NODISCARD;
+/* Hands the request to asb-live once the transaction is committed; `what` is run or exec, and its
+ * name is in the URL so that nginx can still say it where asb-live is not there. */
+void call_wait(struct call *c, const char *what, const char *name, int64_t turn, int64_t wait_ms);

@@ -1,0 +1,202 @@
+/*
+ * delegate: hands a task to an agent in a fresh box. What can be known here is checked here, so
+ * that nobody waits for a box to hear that a name was misspelt.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "action.h"
+#include "buf.h"
+#include "cleanup.h"
+#include "config.h"
+#include "json.h"
+#include "pool.h"
+#include "queries.h"
+#include "repos.h"
+#include "run.h"
+#include "site.h"
+#include "size_class.h"
+#include "text.h"
+
+#define TASK_MAX (256 * 1024)
+#define TITLE_MAX 80 /* bytes of a title that is made of the task */
+#define MIB (1024 * 1024)
+
+struct delegate {
+	const char *task, *agent, *upload, *dir, *image, *title;
+	struct field_items repos;
+	int64_t memory_mb, cpus, wait_ms;
+};
+
+/* workers/agents.c says how each works. */
+static const char *const agents[] = {"script", NULL};
+
+static const struct field repo_fields[] = {
+	FIELD(TEXT, struct repo_input, repo, .required = true, .max = 300,
+		.help = "owner/name, or host/owner/name, of a git host that the operator has set "
+			"up.",
+		.fix = "Name the repo as owner/name."),
+	FIELD(TEXT, struct repo_input, ref, .max = 200, .pattern = FIELD_REF,
+		.help = "Branch, tag or commit; the default branch where absent."),
+	FIELD(TEXT, struct repo_input, dir, .max = 128, .pattern = FIELD_NAME,
+		.help = "Folder under /workspace; the repo's name where absent."),
+};
+
+static const struct field fields[] = {
+	FIELD(TEXT, struct delegate, task, .required = true, .max = TASK_MAX,
+		.help = "What is to be done. For the script agent: a shell script, run in the "
+			"workspace.",
+		.fix = "Say in the task what is to be done."),
+	FIELD(WORD, struct delegate, agent, .words = agents, .text = "script",
+		.help = "Who does it."),
+	FIELD(ITEMS, struct delegate, repos, .max = REPOS_MAX, .fields = repo_fields,
+		.nfields = sizeof(repo_fields) / sizeof(repo_fields[0]),
+		.item_size = sizeof(struct repo_input),
+		.help = "Trees to clone. Without them, and without an upload, those the task names "
+			"by host are taken."),
+	FIELD(TEXT, struct delegate, upload, .max = 64, .pattern = FIELD_NAME,
+		.help = "A working tree that was uploaded, instead of repos."),
+	FIELD(TEXT, struct delegate, dir, .max = 128, .pattern = FIELD_NAME,
+		.help = "Folder under /workspace for the upload; `tree` where absent."),
+	FIELD(TEXT, struct delegate, image, .max = 64, .pattern = FIELD_NAME,
+		.help = "What the box boots from; the site's default where absent."),
+	FIELD(INT, struct delegate, memory_mb, .max = 65536,
+		.help = "Memory of the box, rounded up to the next size; 0: the site's default."),
+	FIELD(INT, struct delegate, cpus, .max = 64,
+		.help = "Processors of the box, rounded up to the next size; 0: the site's "
+			"default."),
+	FIELD(TEXT, struct delegate, title, .max = 200,
+		.help = "One line for lists; made of the task where absent."),
+	FIELD(INT, struct delegate, wait_ms, .max = 600000,
+		.help = "Wait this long for the run's end or its question; 0: answer at once."),
+};
+
+/* The first line of the task that says something, cut between characters. */
+static const char *make_title(struct pool *pool, const char *task)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(1024);
+	const char *line = task + strspn(task, " \t\r\n#!");
+	size_t n = strcspn(line, "\r\n");
+
+	if (n > TITLE_MAX)
+		for (n = TITLE_MAX; n && ((unsigned char)line[n] & 0xc0) == 0x80; n--)
+			;
+	text_add_sane(&b, line, n);
+	return pool_strdup(pool, b.len ? b.data : "task");
+}
+
+static bool image_known(
+	struct pool *pool, const struct config *cfg, const char *image, struct err *err)
+{
+	DIR *dir = opendir(pool_printf(pool, "%s/images/by-name", cfg->cache_dir));
+	char list[160];
+	size_t n = (size_t)snprintf(list, sizeof(list), "Known: %s", cfg->box_image);
+	bool known = !strcmp(image, cfg->box_image);
+	struct dirent *e;
+
+	while (dir && !known && (e = readdir(dir)) != NULL) {
+		known = e->d_name[0] != '.' && !strcmp(e->d_name, image);
+		if (e->d_name[0] != '.' && strcmp(e->d_name, cfg->box_image) != 0 &&
+			n < sizeof(list))
+			n += (size_t)snprintf(list + n, sizeof(list) - n, ", %s", e->d_name);
+	}
+	if (dir)
+		(void)closedir(dir);
+	if (known)
+		return true;
+	(void)err_set(err, ERR_INVALID, "image: no such image %s", image);
+	return err_advise(err, "unknown_image", list);
+}
+
+static bool set_size(
+	const struct config *cfg, const struct delegate *in, struct run_new *run, struct err *err)
+{
+	const struct size_class *size =
+		size_class_for(in->memory_mb ? in->memory_mb : cfg->box_memory_mb,
+			in->cpus ? in->cpus : cfg->box_cpus);
+	const struct size_class *largest = size_classes;
+
+	if (!size) {
+		while (largest[1].name)
+			largest++;
+		return err_set(err, ERR_INVALID,
+			"memory_mb, cpus: the largest box has %lld MB and %lld cpus",
+			(long long)(largest->memory_bytes / MIB), (long long)largest->cpus);
+	}
+	run->size_class = size->name;
+	run->memory_bytes = size->memory_bytes;
+	run->cpus = size->cpus;
+	run->disk_bytes = size->disk_bytes;
+	return true;
+}
+
+/* The trees: an upload, the repos asked for, or those the task names. */
+static bool set_trees(
+	struct call *c, const struct delegate *in, struct run_new *run, struct err *err)
+{
+	struct repo_input found[REPOS_MAX];
+	const struct repo_input *repos = in->repos.v;
+	size_t n = in->repos.n;
+	CLEANUP(json) struct json_object *list = NULL;
+	struct json_object *o;
+
+	if (in->dir && !in->upload)
+		return err_set(err, ERR_INVALID, "dir: is for an upload; a repo has its own dir");
+	if (in->upload && n)
+		return err_set(err, ERR_INVALID, "upload, repos: give one of them");
+	if (in->upload) {
+		list = json_new_array();
+		o = json_new_object();
+		json_add_text(o, "dir", in->dir ? in->dir : "tree");
+		json_push(list, o);
+		run->upload = in->upload;
+		run->repos = json_text(list, c->pool);
+		return true;
+	}
+	if (!n) {
+		n = repos_infer(c->pool, &c->site->upstreams, in->task, found);
+		repos = found;
+	}
+	return repos_json(c->pool, &c->site->upstreams, repos, n, &run->repos, err);
+}
+
+static bool delegate(struct call *c, const void *input, struct err *err)
+{
+	const struct delegate *in = input;
+	const struct config *cfg = c->site->cfg;
+	struct run_made made;
+	struct run_new run = {.account_id = c->caller.account_id,
+		.task = in->task,
+		.title = make_title(c->pool, in->title && *in->title ? in->title : in->task),
+		.agent = in->agent,
+		.created_by = c->caller.name,
+		.request_id = c->rq->id,
+		.runtime = cfg->box_runtime,
+		.image = in->image ? in->image : cfg->box_image,
+		.starting_ms = cfg->starting_ms,
+		.max_ms = cfg->box_max_s * 1000};
+
+	if (!image_known(c->pool, cfg, run.image, err) || !set_size(cfg, in, &run, err) ||
+		!set_trees(c, in, &run, err) || !run_delegate(c->db, &run, &made, err))
+		return false;
+	c->subject = pool_strdup(c->pool, made.name);
+	if (in->wait_ms)
+		call_wait(c, "run", made.name, 1, in->wait_ms);
+	return call_json(c, 202, Q_READ_RUN, ARGS(db_text(made.name), db_i64(c->caller.account_id)),
+		"run", err);
+}
+
+const struct action action_delegate = {
+	.name = "delegate",
+	.summary = "Hand a task to an agent in a fresh box.",
+	.method = "POST",
+	.path = "/delegate.json",
+	.needs = NEEDS_CALLER,
+	.mutates = true,
+	.type = "application/json",
+	.input_size = sizeof(struct delegate),
+	ACTION_FIELDS(fields),
+	.answers = "202 RUN; with wait_ms 200 RUN at its end or question",
+	.run = delegate,
+};

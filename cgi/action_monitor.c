@@ -1,0 +1,22 @@
+/*
+ * monitor: counts by state, and the live boxes.
+ */
+#include "action.h"
+#include "queries.h"
+
+static bool monitor(struct call *c, const void *input, struct err *err)
+{
+	(void)input;
+	return call_json(
+		c, 200, Q_READ_MONITOR, ARGS(db_i64(c->caller.account_id)), "account", err);
+}
+
+const struct action action_monitor = {
+	.name = "monitor",
+	.summary = "Counts of runs, boxes and jobs by state, and every live box.",
+	.method = "GET",
+	.path = "/monitor.json",
+	.needs = NEEDS_CALLER,
+	.answers = "200 {\"runs\",\"boxes\",\"jobs\",\"per_box\"}",
+	.run = monitor,
+};

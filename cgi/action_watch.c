@@ -1,0 +1,37 @@
+/*
+ * watch: one run as it is now, with the end of its trace.
+ */
+#include "action.h"
+#include "queries.h"
+
+struct watch {
+	const char *session;
+};
+
+static const struct field fields[] = {
+	FIELD(TEXT, struct watch, session, .required = true, .max = 64, .help = "The run.",
+		.fix = "Name the run: session is what delegate answered."),
+};
+
+static bool watch(struct call *c, const void *input, struct err *err)
+{
+	const struct watch *in = input;
+
+	c->subject = in->session;
+	return call_json(c, 200, Q_READ_WATCH,
+		ARGS(db_text(in->session), db_i64(c->caller.account_id)), "run", err);
+}
+
+const struct action action_watch = {
+	.name = "watch",
+	.summary = "A run as it is now, with the last 200 rows of its trace.",
+	.method = "GET",
+	.path = "/watch.json",
+	.needs = NEEDS_CALLER,
+	.input_size = sizeof(struct watch),
+	ACTION_FIELDS(fields),
+	.answers = "200 RUN with "
+		   "\"trace\":[{\"seq\",\"turn\",\"ts\",\"kind\",\"ref\",\"text\",\"data\"}] and "
+		   "\"feed\"",
+	.run = watch,
+};

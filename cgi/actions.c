@@ -1,0 +1,92 @@
+/*
+ * THE table of actions, and docs/api.md as it is printed from it.
+ */
+#include "action.h"
+
+#include <string.h>
+
+#include "buf.h"
+
+extern const struct action action_blob, action_delegate, action_exec, action_exec_get, action_fleet,
+	action_healthz, action_log, action_login, action_logout, action_metrics, action_monitor,
+	action_resume, action_teardown, action_upload, action_watch;
+
+const struct action *const actions[] = {
+	&action_delegate,
+	&action_upload,
+	&action_fleet,
+	&action_monitor,
+	&action_watch,
+	&action_resume,
+	&action_teardown,
+	&action_exec,
+	&action_exec_get,
+	&action_log,
+	&action_blob,
+	&action_healthz,
+	&action_metrics,
+	&action_login,
+	&action_logout,
+	NULL,
+};
+
+const struct action *action_find(const char *name)
+{
+	for (size_t i = 0; actions[i]; i++)
+		if (!strcmp(actions[i]->name, name))
+			return actions[i];
+	return NULL;
+}
+
+static const char *const needs[] = {
+	[NEEDS_CALLER] = "the operator's token or a session",
+	[NEEDS_NOBODY] = "nothing",
+	[NEEDS_LOCAL] = "this machine, or the operator's token",
+};
+
+static const char intro[] =
+	"# API\n\n"
+	"Printed from the table of actions by `make docs`; a test fails where it is stale.\n\n"
+	"Send `Authorization: Bearer TOKEN` with the operator's token, or sign in and send the "
+	"session cookie,\n"
+	"with `X-CSRF-Token` on everything that changes something (from `login`, or from the "
+	"`X-CSRF-Token`\n"
+	"header of any answer to a GET). Not both. Times are RFC 3339 UTC, sizes bytes, durations "
+	"milliseconds.\n\n"
+	"Everything that changes something takes `Idempotency-Key`: the same request again under "
+	"one key gets\n"
+	"the first answer (`Idempotent-Replayed: true`), another request under it is refused with "
+	"422.\n\n"
+	"Errors are `{\"error\":{\"code\",\"message\",\"fix\",\"context\",\"request_id\"}}`:\n\n"
+	"| code | status | what to do |\n|---|---|---|\n"
+	"| `malformed` | 400 | not JSON, or not the content type that is taken |\n"
+	"| `unauthenticated` | 401 | sign in |\n"
+	"| `forbidden` | 403 | Host, Origin or CSRF: `context.reason` says which |\n"
+	"| `not_found` | 404 | there is none, or it is not yours |\n"
+	"| `conflict` | 409 | the state is another: `context` says which |\n"
+	"| `too_large` | 413 | send less |\n"
+	"| `invalid` | 422 | mend the request; the message begins with the field |\n"
+	"| `limited` | 429 | wait for `Retry-After` |\n"
+	"| `internal` | 500 | our fault; tell the operator the request id |\n"
+	"| `upstream` | 502 | something behind us failed |\n"
+	"| `busy` | 503 | try again after `Retry-After` |\n"
+	"| `timeout` | 504 | it took too long |\n";
+
+void actions_print(struct buf *b)
+{
+	(void)buf_adds(b, intro);
+	for (size_t i = 0; actions[i]; i++) {
+		const struct action *a = actions[i];
+
+		(void)buf_addf(b, "\n## %s %s\n\n`%s`: %s\n\nNeeds %s.", a->method, a->path,
+			a->name, a->summary, needs[a->needs]);
+		if (a->type)
+			(void)buf_addf(b, " Body: `%s`%s.", a->type,
+				a->streams ? "; fields by the query string" : "");
+		(void)buf_addf(b, " Answers %s.\n", a->answers);
+		if (a->nfields) {
+			(void)buf_addc(b, '\n');
+			field_print(b, a->fields, a->nfields);
+		}
+	}
+}

@@ -1,0 +1,26 @@
+/*
+ * What several actions share.
+ */
+#include "action.h"
+#include "cleanup.h"
+#include "pool.h"
+
+bool call_json(struct call *c, int status, int q, const struct db_arg *args, size_t nargs,
+	const char *what, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(c->db, q, args, nargs, &res, err))
+		return false;
+	if (!res.rows || result_is_null(&res, 0, 0))
+		return err_set(err, ERR_NOT_FOUND, "no such %s", what);
+	response_json(c->rs, status, result_text(&res, 0, 0));
+	return true;
+}
+
+void call_wait(struct call *c, const char *what, const char *name, int64_t turn, int64_t wait_ms)
+{
+	c->rs->internal = pool_printf(c->pool,
+		"/internal/wait?%s=%s&wait_ms=%lld&account=%lld&turn=%lld", what, name,
+		(long long)wait_ms, (long long)c->caller.account_id, (long long)turn);
+}

@@ -1,0 +1,9 @@
+#pragma once
+/*
+ * A child of asb-web: answers requests from the socket, one after the other, until it is told to
+ * end or has done its share.
+ */
+struct config;
+
+/* Never returns. */
+void web_child(const struct config *cfg, int sock) __attribute__((noreturn));

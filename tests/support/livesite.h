@@ -1,0 +1,44 @@
+#pragma once
+/*
+ * asb-live running against the test's database, and the rows that a run needs, made as asb_worker
+ * and asb-web would make them. Whatever does not work here ends the test.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "child.h"
+#include "fcgiclient.h"
+
+#define LIVESITE_TOKEN "an-operator-token-for-tests"
+
+struct livesite {
+	struct child child;
+	char dir[64], socket[96];
+};
+
+/* Starts the program and waits until it takes connections. */
+void livesite_start(struct livesite *s, int heartbeat_ms, int rescan_ms);
+/* SIGTERM; returns how long it took to end, in ms. Fails unless it ends with status 0. */
+int64_t livesite_stop(struct livesite *s);
+/* Descriptors the program has open, and until they are n: fails after timeout_ms. Its resident
+ * memory in KiB. */
+int livesite_fds(const struct livesite *s);
+void livesite_fds_become(const struct livesite *s, int n, int timeout_ms);
+int64_t livesite_rss_kib(const struct livesite *s);
+
+/* A GET with the operator's token; more: further header lines, or NULL. */
+void livesite_get(
+	const struct livesite *s, struct fcgiclient *c, const char *url, const char *more);
+/* The same, and hello must have come: sets its `seq`. */
+void livesite_watch(
+	const struct livesite *s, struct fcgiclient *c, const char *url, const char *more);
+/* The next event with this name (others, hb above all, are passed over); fails after timeout_ms. */
+void livesite_next(struct fcgiclient *c, struct fcgi_event *e, const char *name, int timeout_ms);
+/* A number out of its data. */
+int64_t livesite_number(const struct fcgi_event *e, const char *member);
+
+/* A box, a run (name), its log and its first turn (queued). Returns the run's id. */
+int64_t livesite_run(const char *name, int64_t account);
+/* Rows from..to, in one transaction, and the hint for them. */
+void livesite_trace(int64_t run, int64_t from, int64_t to);
+void livesite_chunks(int64_t run, int64_t from, int64_t to, int bytes);
