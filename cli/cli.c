@@ -1,0 +1,122 @@
+/*
+ * The small things that verbs share: the site's address and token, reading a file, printing.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "cleanup.h"
+#include "encode.h"
+#include "http.h"
+#include "json.h"
+#include "pool.h"
+#include "text.h"
+
+#define TOKEN_MAX 4096
+
+bool cli_read_file(struct pool *pool, const char *path, size_t max, char **out, struct err *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	CLEANUP(fd) int fd = is_stdin ? dup(0) : open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(buf) struct buf b = BUF_INIT(max + 1);
+
+	if (fd < 0)
+		return err_errno(err, ERR_INVALID, "%.120s", path);
+	for (;;) {
+		char *room = buf_room(&b, 1);
+		size_t space = max + 1 - b.len < 65536 ? max + 1 - b.len : 65536;
+		ssize_t n;
+
+		room = space ? buf_room(&b, space) : NULL;
+		if (!room)
+			return err_set(
+				err, ERR_TOO_LARGE, "%.120s is larger than %zu bytes", path, max);
+		n = read(fd, room, space);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_errno(err, ERR_INVALID, "%.120s", path);
+		if (n == 0)
+			break;
+		buf_grew(&b, (size_t)n);
+	}
+	if (b.len > max)
+		return err_set(err, ERR_TOO_LARGE, "%.120s is larger than %zu bytes", path, max);
+	if (memchr(b.data, '\0', b.len))
+		return err_set(err, ERR_INVALID, "%.120s is not text", path);
+	*out = pool_memdup(pool, b.data, b.len);
+	if (b.len && (*out)[b.len - 1] == '\n')
+		(*out)[b.len - 1] = '\0';
+	return true;
+}
+
+bool cli_connect(struct cli *cli, struct err *err)
+{
+	const char *url = getenv("ASB_URL"), *file = getenv("ASB_TOKEN_FILE");
+	char *token = pool_strdup(cli->pool, "");
+
+	if (!url || (!text_has_prefix(url, "http://") && !text_has_prefix(url, "https://"))) {
+		(void)err_set(err, ERR_INVALID, "ASB_URL does not say where the site is");
+		return err_advise(err, NULL,
+			"export ASB_URL=http://127.0.0.1:8380 (`deploy/stack status` prints "
+			"yours)");
+	}
+	if (file && *file && !cli_read_file(cli->pool, file, TOKEN_MAX, &token, err))
+		return err_wrap(err, "ASB_TOKEN_FILE");
+	if (token[strcspn(token, "\r\n")])
+		return err_set(err, ERR_INVALID, "ASB_TOKEN_FILE: more than one line");
+	cli->http = http_new(url, token);
+	return true;
+}
+
+void cli_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)fputs("asb: ", stderr);
+	(void)vfprintf(stderr, fmt, ap);
+	(void)fputc('\n', stderr);
+	va_end(ap);
+}
+
+const char *cli_sane(struct pool *pool, const char *s)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(4 * strlen(s) + 16);
+
+	text_add_sane(&b, s, strlen(s));
+	return pool_memdup(pool, b.data, b.len);
+}
+
+void cli_print_json(struct cli *cli, struct json_object *o)
+{
+	(void)puts(json_text(o, cli->pool));
+}
+
+const char *cli_text(struct json_object *o, const char *key)
+{
+	const char *s = "";
+
+	return o && json_get_text(o, key, &s) ? s : "";
+}
+
+const char *cli_query(struct pool *pool, const char *path, const char *key, const char *value)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(4096);
+
+	(void)buf_addf(&b, "%s?%s=", path, key);
+	url_add(&b, value);
+	return pool_memdup(pool, b.data, b.len);
+}
+
+void cli_complain(const struct err *err)
+{
+	cli_say("%s", err->msg);
+	if (*err->fix)
+		cli_say("  %s", err->fix);
+}

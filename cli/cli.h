@@ -1,0 +1,56 @@
+#pragma once
+/* What every verb is given, and the few things that several verbs do. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "err.h"
+
+struct http;
+struct json_object;
+struct pool;
+
+struct cli {
+	struct pool *pool;
+	struct http *http; /* after cli_connect */
+	bool json;	   /* results as JSON on stdout, everything else on stderr */
+};
+
+/* Exit statuses beside those of err_info: what a run came to. */
+#define STATUS_RUN_FAILED 1
+#define STATUS_RUN_WAITING 10
+
+/* ASB_URL and ASB_TOKEN_FILE into cli->http; ERR_INVALID says which is missing. */
+bool cli_connect(struct cli *cli, struct err *err) NODISCARD;
+/* The text of a file ("-": stdin), at most max bytes, without the newline at its end. */
+bool cli_read_file(
+	struct pool *pool, const char *path, size_t max, char **out, struct err *err) NODISCARD;
+/* A line for people on stderr: "asb: ...". */
+void cli_say(const char *fmt, ...) PRINTF(1, 2);
+/* s without control characters and escapes; pool's memory. What a box says is hostile. */
+const char *cli_sane(struct pool *pool, const char *s);
+/* One line of JSON on stdout. */
+void cli_print_json(struct cli *cli, struct json_object *o);
+/* A member that is text, "" where it is absent or null. */
+const char *cli_text(struct json_object *o, const char *key);
+/* path?key=value, the value percent-encoded. */
+const char *cli_query(struct pool *pool, const char *path, const char *key, const char *value);
+/* err as "asb: message" and its fix on stderr. */
+void cli_complain(const struct err *err);
+
+/* --- follow.c --- */
+struct follow_options {
+	const char *answer; /* given to every question; NULL: ask at the terminal */
+	bool log;	    /* the raw output too */
+};
+/* Prints the trace of a run as it comes (to stdout, with cli->json to stderr) until the run ends or
+ * waits for an answer that nobody is there to give. *run is the last RUN JSON; the caller's. */
+bool follow_run(struct cli *cli, const char *session, const struct follow_options *opt,
+	struct json_object **run, struct err *err) NODISCARD;
+bool follow_is_over(const char *state);
+
+/* --- report.c --- */
+/* What the run came to: patch, exit code, addresses. patch_file: where the patch is stored, or
+ * NULL. *status: the CLI's exit status. */
+bool report_run(struct cli *cli, struct json_object *run, const char *patch_file, int *status,
+	struct err *err) NODISCARD;

@@ -1,0 +1,205 @@
+/*
+ * Following a run: the stream says what happened, the site's RUN says what is so. Rows are printed
+ * from the stream; whenever it speaks of a state or a question, the RUN is read again and decides.
+ * Rows that the stream had not yet brought when the run ended come from the RUN's own list.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "eventstream.h"
+#include "http.h"
+#include "json.h"
+#include "pool.h"
+
+#define GIVE_UP_S 120
+
+struct following {
+	struct cli *cli;
+	const struct follow_options *opt;
+	const char *session;
+	FILE *out;
+	int64_t printed_seq;
+	struct json_object *run;
+	int64_t answered; /* id of the last question that was dealt with */
+	bool failed;
+	struct err *err;
+};
+
+bool follow_is_over(const char *state)
+{
+	static const char *const over[] = {"done", "failed", "stopped", "lost"};
+
+	for (size_t i = 0; i < sizeof(over) / sizeof(over[0]); i++)
+		if (strcmp(state, over[i]) == 0)
+			return true;
+	return false;
+}
+
+static void print_row(struct following *f, struct json_object *row)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	const char *kind = cli_text(row, "kind"), *ts = cli_text(row, "ts");
+	int64_t seq = 0;
+
+	if (json_get_i64(row, "seq", &seq) && seq <= f->printed_seq)
+		return;
+	f->printed_seq = seq;
+	if (strcmp(kind, "question") == 0)
+		return; /* printed by whoever deals with it, at once */
+	/* the time of day is enough on a terminal: 2026-01-02T03:04:05.678Z */
+	for (char *line = pool_strdup(pool, cli_sane(pool, cli_text(row, "text"))), *next; line;
+		line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		(void)fprintf(f->out, "%.8s %-8s %s\n", strlen(ts) >= 19 ? ts + 11 : "",
+			cli_sane(pool, kind), line);
+	}
+	(void)fflush(f->out);
+}
+
+static void print_log(struct following *f, struct json_object *chunk)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+
+	(void)fputs(cli_sane(pool, cli_text(chunk, "body")), f->out);
+	(void)fflush(f->out);
+}
+
+static bool refresh(struct following *f)
+{
+	struct json_object *run = NULL;
+
+	if (!http_get_json(f->cli->http,
+		    cli_query(f->cli->pool, "/watch.json", "session", f->session), &run, f->err))
+		return false;
+	json_free(f->run);
+	f->run = run;
+	return true;
+}
+
+/* The person's answer, one line; NULL where there is nobody. */
+static char *ask_terminal(struct following *f)
+{
+	CLEANUP(free) char *line = NULL;
+	size_t size = 0;
+	ssize_t n;
+
+	if (!isatty(0))
+		return NULL;
+	(void)fputs("answer> ", stderr);
+	(void)fflush(stderr);
+	n = getline(&line, &size, stdin);
+	if (n <= 0)
+		return NULL;
+	line[strcspn(line, "\n")] = '\0';
+	return pool_strdup(f->cli->pool, line);
+}
+
+static bool send_answer(struct following *f, int64_t question, const char *answer)
+{
+	CLEANUP(json) struct json_object *body = json_new_object();
+	CLEANUP(json) struct json_object *reply = NULL;
+
+	json_add_text(body, "session", f->session);
+	json_add_i64(body, "question", question);
+	json_add_text(body, "message", answer);
+	if (http_post_json(
+		    f->cli->http, "/resume.json", json_text(body, f->cli->pool), &reply, f->err))
+		return true;
+	if (f->err->code != ERR_CONFLICT)
+		return false;
+	cli_say("%s", f->err->msg); /* someone else was first; the run goes on with that answer */
+	return true;
+}
+
+/* The open question of f->run, if it is a new one. *stop: nobody answers here. */
+static bool deal_with_question(struct following *f, bool *stop)
+{
+	struct json_object *q = json_get(f->run, "question");
+	const char *answer = f->opt->answer;
+	int64_t id = 0;
+
+	if (strcmp(cli_text(f->run, "state"), "waiting") != 0 || !q ||
+		!json_get_i64(q, "id", &id) || id == f->answered)
+		return true;
+	f->answered = id;
+	(void)fprintf(f->out, "question %s\n", cli_sane(f->cli->pool, cli_text(q, "text")));
+	(void)fflush(f->out);
+	if (answer)
+		(void)fprintf(f->out, "answer   %s\n", answer);
+	else
+		answer = ask_terminal(f);
+	if (!answer) {
+		*stop = true;
+		return true;
+	}
+	return send_answer(f, id, answer);
+}
+
+static bool on_event(void *arg, const struct eventstream_event *e)
+{
+	struct following *f = arg;
+	CLEANUP(json) struct json_object *data = NULL;
+	struct err ignored;
+	bool stop = false;
+
+	if (strcmp(e->type, "trace") == 0 || strcmp(e->type, "log") == 0) {
+		if (!json_parse(e->data, e->size, &data, &ignored))
+			return true; /* a row that cannot be read is no reason to stop */
+		if (*e->type == 't')
+			print_row(f, data);
+		else if (f->opt->log)
+			print_log(f, data);
+		return true;
+	}
+	if (strcmp(e->type, "run") != 0 && strcmp(e->type, "question") != 0 &&
+		strcmp(e->type, "hello") != 0 && strcmp(e->type, "gap") != 0)
+		return true;
+	f->failed = !refresh(f) || !deal_with_question(f, &stop);
+	/* a site that is being restarted is not the end: the next event asks again */
+	if (f->failed && (f->err->code == ERR_BUSY || f->err->code == ERR_UPSTREAM)) {
+		f->failed = false;
+		return true;
+	}
+	return !f->failed && !stop && !follow_is_over(cli_text(f->run, "state"));
+}
+
+static void print_rest(struct following *f)
+{
+	struct json_object *rows = json_get(f->run, "trace");
+
+	for (size_t i = 0; rows && i < json_count(rows); i++)
+		print_row(f, json_at(rows, i));
+}
+
+bool follow_run(struct cli *cli, const char *session, const struct follow_options *opt,
+	struct json_object **run, struct err *err)
+{
+	struct following f = {.cli = cli,
+		.opt = opt,
+		.session = session,
+		.err = err,
+		.out = cli->json ? stderr : stdout};
+	const char *path = cli_query(cli->pool, "/watch.sse", "session", session);
+	struct cli streamer = *cli; /* a connection of its own: it is open while we ask */
+	bool ok;
+
+	if (!cli_connect(&streamer, err))
+		return false;
+	path = pool_printf(cli->pool, "%s&after=0.0.0%s", path, opt->log ? "&log=1" : "");
+	ok = eventstream_follow(streamer.http, path, GIVE_UP_S, on_event, &f, err) && !f.failed;
+	http_free(streamer.http);
+	if (ok && !f.run)
+		ok = refresh(&f);
+	if (ok)
+		print_rest(&f);
+	if (!ok) {
+		json_free(f.run);
+		return err_wrap(err, "watch %.32s", session);
+	}
+	*run = f.run;
+	return true;
+}

@@ -1,0 +1,41 @@
+/*
+ * The command line: finds the verb, runs it, turns its error into a line and an exit status.
+ */
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "http.h"
+#include "pool.h"
+#include "verbs.h"
+
+int main(int argc, char **argv)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	struct cli cli = {.pool = pool};
+	const struct verb *v;
+	struct err err = {0};
+	int status = 0;
+	bool ok;
+
+	/* names in tar files are UTF-8 whatever the terminal is */
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (argc < 2 || strcmp(argv[1], "--help") == 0)
+		return verb_help(&cli, 1, argv, &status, &err) ? 0 : 1;
+	v = verb_find(argv[1]);
+	if (!v) {
+		(void)err_set(&err, ERR_INVALID, "no verb %.40s", argv[1]);
+		(void)err_advise(&err, NULL, "asb help lists them");
+		cli_complain(&err);
+		return err_info(err.code)->exit_status;
+	}
+	ok = v->run(&cli, argc - 1, argv + 1, &status, &err);
+	http_free(cli.http);
+	if (ok)
+		return status;
+	cli_complain(&err);
+	return err_info(err.code)->exit_status;
+}

@@ -1,0 +1,69 @@
+/*
+ * asb status: the fleet as a short table, or one run.
+ */
+#include <getopt.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "http.h"
+#include "json.h"
+#include "pool.h"
+#include "verbs.h"
+
+static void print_fleet(struct cli *cli, struct json_object *fleet)
+{
+	struct json_object *runs = json_get(fleet, "runs");
+
+	(void)printf("%-22s %-9s %-5s %s\n", "SESSION", "STATE", "TURN", "TITLE");
+	for (size_t i = 0; i < json_count(runs); i++) {
+		struct json_object *r = json_at(runs, i);
+		int64_t turn = 0;
+
+		(void)json_get_i64(r, "turn", &turn);
+		(void)printf("%-22s %-9s %-5lld %s\n", cli_text(r, "session"), cli_text(r, "state"),
+			(long long)turn, cli_sane(cli->pool, cli_text(r, "title")));
+	}
+}
+
+static void print_run(struct cli *cli, struct json_object *run)
+{
+	struct json_object *box = json_get(run, "box");
+	const char *question = cli_text(json_get(run, "question"), "text");
+
+	(void)printf("%s\n", cli_text(run, "text"));
+	(void)printf("title:  %s\n", cli_sane(cli->pool, cli_text(run, "title")));
+	(void)printf("box:    %s %s, %s\n", cli_text(box, "name"), cli_text(box, "state"),
+		cli_text(box, "isolation"));
+	if (*question)
+		(void)printf("asks:   %s\n", cli_sane(cli->pool, question));
+}
+
+bool verb_status(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+{
+	static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	CLEANUP(json) struct json_object *reply = NULL;
+	const char *path = "/fleet.json";
+	int opt;
+
+	opterr = 0;
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (opt != 'j')
+			return verb_bad_option(argv, err);
+		cli->json = true;
+	}
+	if (argc - optind > 1)
+		return verb_misused(argv[0], "one session at the most", err);
+	if (optind < argc)
+		path = cli_query(cli->pool, "/watch.json", "session", argv[optind]);
+	if (!cli_connect(cli, err) || !http_get_json(cli->http, path, &reply, err))
+		return false;
+	*status = 0;
+	if (cli->json)
+		cli_print_json(cli, reply);
+	else if (optind < argc)
+		print_run(cli, reply);
+	else
+		print_fleet(cli, reply);
+	return true;
+}

@@ -1,0 +1,87 @@
+/*
+ * The table of verbs and what is printed from it. No verb does its work here.
+ */
+#include "verbs.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+const struct verb verbs[] = {
+	{"delegate", "[options] TASK | --task-file FILE",
+		"hand a task and this working tree to an agent in a fresh box",
+		"  --task-file FILE   the task is in FILE (-: standard input)\n"
+		"  --tree DIR         the working tree (default: the one around here)\n"
+		"  --no-tree          no tree: the task alone\n"
+		"  --repo NAME[@REF]  clone owner/name in the box instead; may be repeated\n"
+		"  --include PATH     ship PATH although its name says credentials; may be "
+		"repeated\n"
+		"  --agent NAME       who does it (default: script)\n"
+		"  --image NAME, --memory-mb N, --cpus N   the box\n"
+		"  --title TEXT       what lists show\n"
+		"  --answer TEXT      the answer to every question (default: ask here)\n"
+		"  --patch FILE       store the patch in FILE\n"
+		"  --log              print the raw output too\n"
+		"  --no-wait          print the session and end\n"
+		"  --json             the result as JSON on stdout, the rest on stderr",
+		verb_delegate},
+	{"watch", "[--answer TEXT] [--patch FILE] [--log] [--json] SESSION",
+		"follow a run until it ends or waits for an answer", NULL, verb_watch},
+	{"resume", "[--json] SESSION ANSWER", "answer the question of a waiting run", NULL,
+		verb_resume},
+	{"status", "[--json] [SESSION]", "the fleet, or one run", NULL, verb_status},
+	{"teardown", "[--json] SESSION", "save the work of a run and destroy its box", NULL,
+		verb_teardown},
+	{"migrate", "[--config FILE]", "bring the database's schema up to date (as its owner)",
+		"  Reads the settings ASB_DB, ASB_DB_PASSFILE and ASB_LIB_DIR like every program.",
+		verb_migrate},
+	{"help", "[VERB]", "this list, or one verb's options", NULL, verb_help},
+	{0},
+};
+
+const struct verb *verb_find(const char *name)
+{
+	for (const struct verb *v = verbs; v->name; v++)
+		if (strcmp(v->name, name) == 0)
+			return v;
+	return NULL;
+}
+
+bool verb_misused(const char *name, const char *why, struct err *err)
+{
+	(void)err_set(err, ERR_INVALID, "%s: %s", name, why);
+	(void)snprintf(
+		err->fix, sizeof(err->fix), "usage: asb %s %s", name, verb_find(name)->usage);
+	return false;
+}
+
+bool verb_bad_option(char **argv, struct err *err)
+{
+	char why[128];
+
+	(void)snprintf(why, sizeof(why), "%.80s: no such option, or its value is missing",
+		argv[optind - 1]);
+	return verb_misused(argv[0], why, err);
+}
+
+bool verb_help(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+{
+	const struct verb *v = argc > 1 ? verb_find(argv[1]) : NULL;
+
+	(void)cli;
+	*status = 0;
+	if (v) {
+		(void)printf("asb %s %s\n%s.\n%s%s", v->name, v->usage, v->summary,
+			v->options ? v->options : "", v->options ? "\n" : "");
+		return true;
+	}
+	if (argc > 1)
+		return err_set(err, ERR_INVALID, "no verb %.40s", argv[1]);
+	(void)puts("asb: tasks for coding agents in throwaway boxes\n");
+	for (v = verbs; v->name; v++)
+		(void)printf("  asb %-10s %s\n", v->name, v->summary);
+	(void)puts("\nThe site is ASB_URL; your token is in the file that ASB_TOKEN_FILE names.");
+	return true;
+}
