@@ -38,16 +38,24 @@ struct config {
 	const char
 		*git_upstreams; /* ASB_GIT_UPSTREAMS: "host=http://127.0.0.1:1234/git host2=..." */
 	const char *model_upstream; /* ANTHROPIC_BASE_URL */
-	const char *model_key;	    /* ANTHROPIC_API_KEY(_FILE) */
+	const char *model_key;	    /* ANTHROPIC_API_KEY(_FILE): the gate's alone */
+	int64_t has_model;	    /* ASB_MODEL: for who may not see the key */
+	int64_t model_retries;	    /* ASB_MODEL_RETRIES */
+	int64_t stall_ms;	    /* ASB_STALL_MS */
+	int64_t leave_ms;	    /* ASB_LEAVE_MS */
 	/* limits on what people send and get */
 	int64_t upload_max;   /* ASB_UPLOAD_MAX bytes */
 	int64_t artifact_max; /* ASB_ARTIFACT_MAX bytes */
 	int64_t run_blob_max; /* ASB_RUN_BLOB_MAX bytes */
 	int64_t log_max;      /* ASB_LOG_MAX bytes */
+	/* days that rows are kept, 0: for ever */
+	int64_t audit_days, egress_days, model_calls_days;
 	/* times, ms: decisions.md; settings so that tests need not wait */
 	int64_t lease_ms, renew_ms, reap_ms;
 	int64_t starting_ms, running_ms, asked_ms, destroying_ms;
-	int64_t heartbeat_ms; /* of a stream */
+	int64_t model_stall_ms; /* ASB_MODEL_STALL_MS: silence of the model's host that ends a call
+				 */
+	int64_t heartbeat_ms;	/* of a stream */
 	int64_t rescan_ms; /* how often asb-live looks for what a lost notification would have told
 			    */
 };

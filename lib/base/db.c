@@ -248,7 +248,9 @@ bool db_warm(struct db *db, const int *list, size_t n, struct err *err)
 	static const struct db_arg nulls[DB_MAX_ARGS];
 	CLEANUP(tx) struct tx tx = {0};
 
-	if (!db_begin(db, 0, &tx, err))
+	/* else the first calls are planned anew for their arguments */
+	if (!db_exec(db, "SET plan_cache_mode = force_generic_plan", err) ||
+		!db_begin(db, 0, &tx, err))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (!db_query(db, list[i], nulls, (size_t)queries[list[i]].nargs, NULL, err))

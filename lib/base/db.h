@@ -93,8 +93,8 @@ const unsigned char *result_bytes(
 bool db_query(struct db *db, int q, const struct db_arg *args, size_t nargs, struct result *res,
 	struct err *err) NODISCARD;
 /* Prepares each of these and runs it with NULL for every argument, in a transaction that is rolled
- * back: what the server must read and plan for them is then behind a connection that waits. Only
- * for statements that match no row so. */
+ * back: what the server must read and plan for them is then behind a connection that waits, and the
+ * plans are kept, whatever the arguments. Only for statements that match no row so. */
 bool db_warm(struct db *db, const int *list, size_t n, struct err *err) NODISCARD;
 /* Runs plain SQL without parameters: migrations, LISTEN, and tests only. */
 bool db_exec(struct db *db, const char *sql, struct err *err) NODISCARD;

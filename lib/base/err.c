@@ -3,6 +3,12 @@
  */
 #include "err.h"
 
+/* here they are functions, also for the analyzers */
+#undef err_set
+#undef err_errno
+#undef err_wrap
+#undef err_advise
+
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>

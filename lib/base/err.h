@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #define NODISCARD __attribute__((warn_unused_result))
+#define RETURNS_NONNULL __attribute__((returns_nonnull))
 #define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* What the asker should do. One row each in err.c: name, HTTP, JSON-RPC, exit status, visibility.
@@ -58,3 +59,12 @@ bool err_wrap(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 /* Adds the fix sentence and the reason word (either may be NULL: left as it is). Always false. */
 bool err_advise(struct err *err, const char *reason, const char *fix);
 const struct err_info *err_info(enum err_code code);
+
+/* The analyzers look at one file at a time and would follow the path on which failing returns true.
+ */
+#if defined(__clang_analyzer__) || defined(ASB_ANALYZE)
+#define err_set(...) (err_set(__VA_ARGS__), false)
+#define err_errno(...) (err_errno(__VA_ARGS__), false)
+#define err_wrap(...) (err_wrap(__VA_ARGS__), false)
+#define err_advise(...) (err_advise(__VA_ARGS__), false)
+#endif

@@ -7,6 +7,7 @@
 #include "json.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,31 @@ bool json_get_bool(struct json_object *o, const char *key, bool *out)
 	return true;
 }
 
+bool json_get_f64(struct json_object *o, const char *key, double *out)
+{
+	struct json_object *v = json_get(o, key);
+
+	if (!json_object_is_type(v, json_type_double) && !json_object_is_type(v, json_type_int))
+		return false;
+	if (!isfinite(json_object_get_double(v)))
+		return false;
+	*out = json_object_get_double(v);
+	return true;
+}
+
+const char *json_key_at(struct json_object *o, size_t i)
+{
+	if (!json_object_is_type(o, json_type_object))
+		return NULL;
+	json_object_object_foreach(o, key, value)
+	{
+		(void)value;
+		if (!i--)
+			return key;
+	}
+	return NULL;
+}
+
 /* json-c returns NULL only for want of memory, which ends the process as in pool.c. */
 static struct json_object *need(struct json_object *o)
 {
@@ -247,11 +273,10 @@ static void add_escaped(struct buf *b, char c)
 		(void)buf_addf(b, "u%04x", (unsigned)(unsigned char)c);
 }
 
-void json_add_quoted(struct buf *b, const char *s, size_t n)
+void json_add_escaped(struct buf *b, const char *s, size_t n)
 {
 	size_t len;
 
-	(void)buf_addc(b, '"');
 	for (size_t i = 0; i < n; i += len ? len : 1) {
 		len = sequence_len(s + i, n - i);
 		if (!len)
@@ -261,5 +286,11 @@ void json_add_quoted(struct buf *b, const char *s, size_t n)
 		else
 			(void)buf_add(b, s + i, len);
 	}
+}
+
+void json_add_quoted(struct buf *b, const char *s, size_t n)
+{
+	(void)buf_addc(b, '"');
+	json_add_escaped(b, s, n);
 	(void)buf_addc(b, '"');
 }

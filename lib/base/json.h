@@ -27,6 +27,7 @@ struct json_object *json_get(struct json_object *o, const char *key); /* NULL: a
 bool json_get_text(struct json_object *o, const char *key, const char **out);
 bool json_get_i64(struct json_object *o, const char *key, int64_t *out);
 bool json_get_bool(struct json_object *o, const char *key, bool *out);
+bool json_get_f64(struct json_object *o, const char *key, double *out); /* finite; an integer too */
 /* Members of an array; 0 and NULL where o is NULL or another type. */
 size_t json_count(struct json_object *o);
 struct json_object *json_at(struct json_object *o, size_t i);
@@ -45,5 +46,12 @@ void json_push(struct json_object *array, struct json_object *value_taken);
 void json_push_text(struct json_object *array, const char *s);
 /* One line, no escaped slashes; memory of the pool. */
 const char *json_text(struct json_object *o, struct pool *pool);
+/* The keys of an object, in its order: NULL past the last. */
+const char *json_key_at(struct json_object *o, size_t i);
+/* Appends o as JSON that every reader takes, jsonb among them: strings are cut after string_max
+ * bytes with a remark, a number that no double holds exactly becomes a string. */
+void json_add_bounded(struct buf *b, struct json_object *o, size_t string_max);
 /* Appends s as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. No json-c involved. */
 void json_add_quoted(struct buf *b, const char *s, size_t n);
+/* The same without the quotes, for a string that comes in parts. */
+void json_add_escaped(struct buf *b, const char *s, size_t n);

@@ -75,7 +75,7 @@ const char *log_quote(const char *s)
 	size_t n = 0;
 
 	out[n++] = '"';
-	for (size_t i = 0; s[i] && i < 120; i++) {
+	for (size_t i = 0; i < 120 && s[i]; i++) {
 		unsigned char c = (unsigned char)s[i];
 
 		if (c == '"' || c == '\\') {

@@ -16,7 +16,7 @@ void pool_free(struct pool *pool);
 void cleanup_pool(struct pool **pool); /* CLEANUP(pool) struct pool *pool = pool_new(); */
 
 /* Zeroed memory of `size` bytes (at least 1). */
-void *pool_alloc(struct pool *pool, size_t size);
+void *pool_alloc(struct pool *pool, size_t size) RETURNS_NONNULL;
 char *pool_strdup(struct pool *pool, const char *s);
 /* Copies n bytes and ends them with a NUL that is not counted. */
 char *pool_memdup(struct pool *pool, const void *data, size_t n);
@@ -28,6 +28,6 @@ void pool_defer(struct pool *pool, void (*fn)(void *arg), void *arg);
 #define POOL_ARRAY(pool, type, n) ((type *)pool_alloc((pool), sizeof(type) * (n)))
 
 /* malloc that ends the process when there is none; for what outlives any pool. */
-void *mem_alloc(size_t size);
-void *mem_realloc(void *p, size_t size);
-char *mem_strdup(const char *s);
+void *mem_alloc(size_t size) RETURNS_NONNULL;
+void *mem_realloc(void *p, size_t size) RETURNS_NONNULL;
+char *mem_strdup(const char *s) RETURNS_NONNULL;

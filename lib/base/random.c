@@ -40,3 +40,16 @@ void random_id(char *out, size_t size, const char *prefix, size_t n)
 		out[len + i] = digits[bytes[i] & 31];
 	out[len + n] = '\0';
 }
+
+void random_uuid(char out[UUID_SIZE])
+{
+	unsigned char b[16];
+
+	random_bytes(b, sizeof(b));
+	b[6] = (b[6] & 0x0f) | 0x40;
+	b[8] = (b[8] & 0x3f) | 0x80;
+	(void)snprintf(out, UUID_SIZE,
+		"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+		b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+		b[15]);
+}
