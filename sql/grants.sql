@@ -38,8 +38,8 @@ END $$;
 
 -- --- asb-web: writes intent, for one account ---------------------------------------------------------
 GRANT SELECT ON accounts, account_members, boxes, runs, turns, questions, logs, execs, jobs, job_history,
-	trace, log_chunk, blobs, blob_chunks, feed, egress, idempotency, audit, throttle, hosts, schema_migrations
-	TO asb_web;
+	trace, log_chunk, blobs, blob_chunks, feed, egress, model_calls, idempotency, audit, throttle, hosts,
+	schema_migrations, box_view, trace_view, run_facts, run_view TO asb_web;
 GRANT INSERT (account_id, name, runtime, image, class, memory_bytes, cpus, disk_bytes, deadline_at, expires_at),
 	UPDATE (state, next_stream, deadline_at) ON boxes TO asb_web;
 GRANT INSERT (account_id, name, box_id, title, task, agent, source, repos, upload_id, created_by) ON runs TO asb_web;
@@ -57,12 +57,13 @@ GRANT INSERT (account_id, name, kind, file_name, run_id, turn_id), UPDATE (size_
 	TO asb_web;
 GRANT INSERT ON blob_chunks TO asb_web;
 GRANT SELECT, INSERT, DELETE, UPDATE (seen_at) ON sessions TO asb_web;
+GRANT SELECT, INSERT, DELETE ON signin_codes TO asb_web;
 GRANT SELECT, INSERT, UPDATE, DELETE ON throttle, idempotency TO asb_web;
 GRANT INSERT ON audit TO asb_web;
 
 -- --- asb-live: reads -----------------------------------------------------------------------------------
 GRANT SELECT ON accounts, boxes, runs, turns, questions, logs, execs, jobs, trace, log_chunk, feed, blobs, hosts,
-	schema_migrations TO asb_live;
+	schema_migrations, box_view, trace_view, run_facts, run_view TO asb_live;
 -- whether a stream's session is still good; and a wrong token counts on this door too
 GRANT SELECT (id, account_id, seen_at, expires_at) ON sessions TO asb_live;
 GRANT SELECT, INSERT, UPDATE ON throttle TO asb_live;
@@ -72,37 +73,51 @@ GRANT SELECT ON accounts, feed, schema_migrations TO asb_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON hosts, jobs TO asb_worker;
 GRANT SELECT, INSERT, DELETE ON job_history, trace, log_chunk, blob_chunks TO asb_worker;
 GRANT SELECT, INSERT, UPDATE ON boxes, turns, questions, logs, execs TO asb_worker;
-GRANT SELECT, UPDATE (exit_code, reason, title) ON runs TO asb_worker;
+GRANT SELECT, UPDATE (exit_code, reason, title, agent_session) ON runs TO asb_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON blobs TO asb_worker;
-GRANT SELECT, DELETE ON egress, idempotency, sessions, throttle TO asb_worker;
+-- to let old rows go it sees their age and nothing else
+GRANT SELECT (id, ts), DELETE ON audit TO asb_worker;
+GRANT SELECT, DELETE ON egress, model_calls, idempotency, sessions, signin_codes, throttle TO asb_worker;
 GRANT USAGE ON SEQUENCE epoch_seq, execs_id_seq TO asb_worker;
 
 -- --- asb-gate: whose box is this, what was it allowed -----------------------------------------------------
 GRANT SELECT (id, account_id, name, state, host, slot, pid, pid_start) ON boxes TO asb_gate;
 GRANT SELECT (id, account_id, name, box_id, source, repos, state) ON runs TO asb_gate;
-GRANT SELECT, INSERT ON egress TO asb_gate;
+-- which turn a model call belongs to
+GRANT SELECT (id, run_id, lane, state, n) ON turns TO asb_gate;
+GRANT SELECT, INSERT ON egress, model_calls TO asb_gate;
 GRANT SELECT ON schema_migrations TO asb_gate;
 
 -- --- before the account is known ---------------------------------------------------------------------------
+-- What stands before each request is plpgsql, which keeps its plans.
 -- The session whose token has this SHA-256, unless it has ended by either limit. Reads only: asb_web
 -- moves seen_at itself, with the account set.
 CREATE OR REPLACE FUNCTION session_lookup(token_hash bytea)
 RETURNS TABLE (session_id bigint, account_id bigint, user_id bigint, expires_at timestamptz)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-	SELECT s.id, s.account_id, s.user_id, s.expires_at FROM sessions s
-	WHERE s.token_sha256 = token_hash AND s.expires_at > now() AND s.seen_at > now() - interval '7 days'
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+	RETURN QUERY SELECT s.id, s.account_id, s.user_id, s.expires_at FROM sessions s
+		WHERE s.token_sha256 = token_hash AND s.expires_at > now() AND s.seen_at > now() - interval '7 days';
+END $$;
+-- Uses up a sign-in code: whose it is, unless it is too old.
+CREATE OR REPLACE FUNCTION signin_code_take(code_hash bytea) RETURNS TABLE (account_id bigint, user_id bigint)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+	DELETE FROM signin_codes c WHERE c.code_sha256 = code_hash AND c.expires_at > now()
+	RETURNING c.account_id, c.user_id
 $$;
 -- The account and user the operator's token stands for.
 CREATE OR REPLACE FUNCTION operator_account() RETURNS TABLE (account_id bigint, user_id bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-	SELECT m.account_id, m.user_id FROM account_members m JOIN accounts a ON a.id = m.account_id
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+	RETURN QUERY SELECT m.account_id, m.user_id FROM account_members m JOIN accounts a ON a.id = m.account_id
 		JOIN users u ON u.id = m.user_id
-	WHERE a.name = 'operator' AND u.name = 'operator' AND m.role = 'owner'
-$$;
+	WHERE a.name = 'operator' AND u.name = 'operator' AND m.role = 'owner';
+END $$;
 -- CREATE OR REPLACE keeps old rights but a first CREATE gives PUBLIC one
-REVOKE ALL ON FUNCTION session_lookup(bytea), operator_account(), account_now() FROM PUBLIC;
+REVOKE ALL ON FUNCTION session_lookup(bytea), signin_code_take(bytea), operator_account(), account_now() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION account_now() TO asb_web, asb_live, asb_worker, asb_gate;
 GRANT EXECUTE ON FUNCTION session_lookup(bytea), operator_account() TO asb_web, asb_live;
+GRANT EXECUTE ON FUNCTION signin_code_take(bytea) TO asb_web;
 GRANT EXECUTE ON FUNCTION partitions_ensure() TO asb_worker;
-GRANT EXECUTE ON FUNCTION rfc3339(timestamptz), utf8_lossy(bytea), run_json(bigint), box_json(bigint), exec_json(bigint)
-	TO asb_web, asb_live, asb_worker;
+GRANT EXECUTE ON FUNCTION rfc3339(timestamptz), utf8_lossy(bytea), usage_number(jsonb, text), run_json(bigint),
+	exec_json(bigint) TO asb_web, asb_live, asb_worker;

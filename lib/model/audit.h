@@ -18,5 +18,5 @@ struct audit {
 	int64_t ms;
 };
 
-/* Writes the row in a transaction of its own. */
+/* In a transaction with the account set. */
 bool audit_add(struct db *db, const struct audit *a, struct err *err) NODISCARD;

@@ -11,6 +11,8 @@
 
 #include "cleanup.h"
 #include "db.h"
+#include "job.h"
+#include "patch_count.h"
 #include "pool.h"
 #include "queries.h"
 #include "rows.h"
@@ -27,9 +29,12 @@ static_assert(
 struct blob_writer {
 	struct db *db;
 	int64_t account_id;
+	struct fence fence;	     /* job_id 0: none */
 	int64_t id, n;		     /* n: number of the next chunk */
 	int64_t size, max, run_left; /* run_left -1: not counted */
 	bool complete;
+	bool is_patch;
+	struct patch_count count; /* of a patch */
 	char name[ID_SIZE];
 	crypto_hash_sha256_state sha;
 	size_t len; /* bytes in chunk */
@@ -51,6 +56,12 @@ static bool run_room(struct db *db, const struct blob_new *in, int64_t *left, st
 	return true;
 }
 
+static bool writer_begin(struct blob_writer *w, struct tx *tx, struct err *err)
+{
+	return db_begin(w->db, w->account_id, tx, err) &&
+	       (!w->fence.job_id || job_fence(w->db, &w->fence, err));
+}
+
 bool blob_open(struct db *db, const struct blob_new *in, struct blob_writer **out, struct err *err)
 {
 	CLEANUP(blob_writer) struct blob_writer *w = mem_alloc(sizeof(*w));
@@ -59,10 +70,13 @@ bool blob_open(struct db *db, const struct blob_new *in, struct blob_writer **ou
 
 	w->db = db;
 	w->account_id = in->account_id;
+	if (in->fence)
+		w->fence = *in->fence;
 	w->max = in->max_bytes;
+	w->is_patch = in->kind == BLOB_PATCH;
 	(void)crypto_hash_sha256_init(&w->sha);
 	random_id(w->name, sizeof(w->name), "blob-", 16);
-	if (!db_begin(db, in->account_id, &tx, err) || !run_room(db, in, &w->run_left, err) ||
+	if (!writer_begin(w, &tx, err) || !run_room(db, in, &w->run_left, err) ||
 		!db_query(db, Q_BLOB_CREATE,
 			ARGS(db_i64(in->account_id), db_text(w->name),
 				db_text(blob_kind_names[in->kind]), db_text(in->file_name),
@@ -81,7 +95,7 @@ static bool chunk_flush(struct blob_writer *w, struct err *err)
 
 	if (!w->len)
 		return true;
-	if (!db_begin(w->db, w->account_id, &tx, err) ||
+	if (!writer_begin(w, &tx, err) ||
 		!db_query(w->db, Q_BLOB_ADD_CHUNK,
 			ARGS(db_i64(w->id), db_i64(w->n), db_bytes(w->chunk, w->len)), NULL, err) ||
 		!db_commit(&tx, err))
@@ -112,6 +126,8 @@ bool blob_write(struct blob_writer *w, const void *data, size_t n, struct err *e
 		return false;
 	(void)crypto_hash_sha256_update(&w->sha, p, n);
 	w->size += (int64_t)n;
+	if (w->is_patch)
+		patch_count_add(&w->count, data, n);
 	while (n) {
 		size_t part = sizeof(w->chunk) - w->len;
 
@@ -127,6 +143,14 @@ bool blob_write(struct blob_writer *w, const void *data, size_t n, struct err *e
 	return true;
 }
 
+static bool store_count(struct blob_writer *w, struct err *err)
+{
+	return !w->is_patch || db_query(w->db, Q_BLOB_COUNT,
+				       ARGS(db_i64(w->id), db_i64(w->count.files),
+					       db_i64(w->count.added), db_i64(w->count.removed)),
+				       NULL, err);
+}
+
 bool blob_close(struct blob_writer *w, struct blob_made *out, struct err *err)
 {
 	struct blob_made made = {.id = w->id, .size_bytes = w->size};
@@ -138,7 +162,7 @@ bool blob_close(struct blob_writer *w, struct blob_made *out, struct err *err)
 	(void)crypto_hash_sha256_final(&w->sha, sum);
 	hex_encode(sum, sizeof(sum), made.sha256);
 	memcpy(made.name, w->name, sizeof(made.name));
-	if (!db_begin(w->db, w->account_id, &tx, err) ||
+	if (!writer_begin(w, &tx, err) || !store_count(w, err) ||
 		!db_query(w->db, Q_BLOB_COMPLETE,
 			ARGS(db_i64(w->id), db_i64(w->size), db_text(made.sha256)), NULL, err) ||
 		!db_commit(&tx, err))
@@ -157,7 +181,8 @@ void blob_writer_free(struct blob_writer *w)
 		struct err err;
 
 		/* where this fails too, the sweep takes the row */
-		if (db_begin(w->db, w->account_id, &tx, &err) && blob_drop(w->db, w->id, &err))
+		if (db_begin(w->db, w->account_id, &tx, &err) &&
+			db_query(w->db, Q_BLOB_DROP, ARGS(db_i64(w->id)), NULL, &err))
 			(void)!db_commit(&tx, &err);
 	}
 	free(w);
@@ -168,31 +193,6 @@ void cleanup_blob_writer(struct blob_writer **w)
 	blob_writer_free(*w);
 }
 
-bool blob_put(struct db *db, const struct blob_new *in, const void *data, size_t n,
-	struct blob_made *out, struct err *err)
-{
-	CLEANUP(blob_writer) struct blob_writer *w = NULL;
-
-	return blob_open(db, in, &w, err) && blob_write(w, data, n, err) && blob_close(w, out, err);
-}
-
-static bool blob_read(
-	const struct result *res, struct pool *pool, struct blob *out, struct err *err)
-{
-	if (!res->rows)
-		return err_set(err, ERR_NOT_FOUND, "no such blob");
-	*out = (struct blob){
-		.id = result_i64(res, 0, 0),
-		.name = pool_strdup(pool, result_text(res, 0, 1)),
-		.kind = pool_strdup(pool, result_text(res, 0, 2)),
-		.file_name = pool_strdup(pool, result_text(res, 0, 3)),
-		.size_bytes = result_i64(res, 0, 4),
-		.sha256 = pool_strdup(pool, result_text(res, 0, 5)),
-		.run_id = result_i64(res, 0, 6),
-	};
-	return true;
-}
-
 bool blob_get(struct db *db, struct pool *pool, int64_t account_id, const char *name,
 	struct blob *out, struct err *err)
 {
@@ -200,16 +200,18 @@ bool blob_get(struct db *db, struct pool *pool, int64_t account_id, const char *
 
 	if (!db_query(db, Q_BLOB_GET, ARGS(db_i64(account_id), db_text(name)), &res, err))
 		return err_wrap(err, "get blob");
-	return blob_read(&res, pool, out, err);
-}
-
-bool blob_get_by_id(struct db *db, struct pool *pool, int64_t id, struct blob *out, struct err *err)
-{
-	CLEANUP(result) struct result res = {0};
-
-	if (!db_query(db, Q_BLOB_GET_BY_ID, ARGS(db_i64(id)), &res, err))
-		return err_wrap(err, "get blob");
-	return blob_read(&res, pool, out, err);
+	if (!res.rows)
+		return err_set(err, ERR_NOT_FOUND, "no such blob");
+	*out = (struct blob){
+		.id = result_i64(&res, 0, 0),
+		.name = pool_strdup(pool, result_text(&res, 0, 1)),
+		.kind = pool_strdup(pool, result_text(&res, 0, 2)),
+		.file_name = pool_strdup(pool, result_text(&res, 0, 3)),
+		.size_bytes = result_i64(&res, 0, 4),
+		.sha256 = pool_strdup(pool, result_text(&res, 0, 5)),
+		.run_id = result_i64(&res, 0, 6),
+	};
+	return true;
 }
 
 bool blob_chunk(struct db *db, struct pool *pool, int64_t id, int64_t n, const unsigned char **data,
@@ -226,9 +228,33 @@ bool blob_chunk(struct db *db, struct pool *pool, int64_t id, int64_t n, const u
 	return true;
 }
 
-bool blob_drop(struct db *db, int64_t id, struct err *err)
+bool blob_drop_repeat(struct db *db, int64_t id, struct err *err)
 {
-	return db_query(db, Q_BLOB_DROP, ARGS(db_i64(id)), NULL, err) || err_wrap(err, "drop blob");
+	return db_query(db, Q_BLOB_DROP_REPEAT, ARGS(db_i64(id)), NULL, err) ||
+	       err_wrap(err, "drop blob");
+}
+
+bool blob_newest(struct db *db, int64_t run_id, int64_t *id, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_BLOB_NEWEST, ARGS(db_i64(run_id)), &res, err))
+		return err_wrap(err, "newest blob");
+	*id = result_i64(&res, 0, 0);
+	return true;
+}
+
+bool blob_replace(struct db *db, const struct fence *f, int64_t run_id, int64_t turn_id,
+	int64_t before, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_BLOB_REPLACE,
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(run_id), db_i64(turn_id),
+			    db_i64(before)),
+		    &res, err))
+		return err_wrap(err, "replace blobs");
+	return result_i64(&res, 0, 0) || fence_lost(f, err);
 }
 
 bool blob_sweep(struct db *db, int64_t older_ms, int64_t *dropped, struct err *err)

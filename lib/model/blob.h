@@ -13,6 +13,7 @@
 #include "random.h"
 
 struct db;
+struct fence;
 struct pool;
 
 enum blob_kind { BLOB_UPLOAD, BLOB_PATCH, BLOB_BUNDLE, BLOB_ARTIFACT, BLOB_KIND__COUNT };
@@ -27,6 +28,8 @@ struct blob_new {
 	int64_t run_id, turn_id; /* 0: none yet */
 	int64_t max_bytes;	 /* of this blob */
 	int64_t run_max_bytes;	 /* of all blobs of the run; 0: not counted */
+	const struct fence
+		*fence; /* the job that it is written for, held by each write; NULL: none */
 };
 
 struct blob_writer; /* owns one chunk of memory */
@@ -41,14 +44,11 @@ struct blob_made {
 	char name[ID_SIZE];
 	char sha256[2 * SHA256_SIZE + 1];
 };
-/* Completes it. */
+/* Completes it. What a patch changes was counted as it passed and is kept beside it. */
 bool blob_close(struct blob_writer *w, struct blob_made *out, struct err *err) NODISCARD;
 /* Frees the writer; what was not closed is dropped again. NULL is fine. */
 void blob_writer_free(struct blob_writer *w);
 void cleanup_blob_writer(struct blob_writer **w);
-/* All three for bytes that are in memory. */
-bool blob_put(struct db *db, const struct blob_new *in, const void *data, size_t n,
-	struct blob_made *out, struct err *err) NODISCARD;
 
 struct blob {
 	int64_t id, size_bytes, run_id;
@@ -57,11 +57,16 @@ struct blob {
 /* A complete blob of the account; ERR_NOT_FOUND. */
 bool blob_get(struct db *db, struct pool *pool, int64_t account_id, const char *name,
 	struct blob *out, struct err *err) NODISCARD;
-bool blob_get_by_id(
-	struct db *db, struct pool *pool, int64_t id, struct blob *out, struct err *err) NODISCARD;
 /* Chunk n (from 0) in the pool; *size 0 past the last. */
 bool blob_chunk(struct db *db, struct pool *pool, int64_t id, int64_t n, const unsigned char **data,
 	size_t *size, struct err *err) NODISCARD;
-bool blob_drop(struct db *db, int64_t id, struct err *err) NODISCARD;
+/* Drops blob `id` again where the run has the same file already. */
+bool blob_drop_repeat(struct db *db, int64_t id, struct err *err) NODISCARD;
+/* The run's newest blob; 0: none. */
+bool blob_newest(struct db *db, int64_t run_id, int64_t *id, struct err *err) NODISCARD;
+/* Drops what was saved of the turn, and of files, up to blob `before` and has been saved anew
+ * since. */
+bool blob_replace(struct db *db, const struct fence *f, int64_t run_id, int64_t turn_id,
+	int64_t before, struct err *err) NODISCARD;
 /* Drops up to 100 of what nobody finished or took for older_ms. */
 bool blob_sweep(struct db *db, int64_t older_ms, int64_t *dropped, struct err *err) NODISCARD;

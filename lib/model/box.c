@@ -37,84 +37,89 @@ bool box_get(struct db *db, struct pool *pool, int64_t id, struct box *out, stru
 		return err_wrap(err, "get box");
 	if (!res.rows)
 		return err_set(err, ERR_NOT_FOUND, "no such box");
-	state = name_find(box_state_names, BOX_STATE__COUNT, result_text(&res, 0, 3));
+	state = name_find(box_state_names, BOX_STATE__COUNT, result_text(&res, 0, 2));
 	assert(state >= 0);
 	*out = (struct box){
 		.id = result_i64(&res, 0, 0),
-		.account_id = result_i64(&res, 0, 1),
-		.name = pool_strdup(pool, result_text(&res, 0, 2)),
+		.name = pool_strdup(pool, result_text(&res, 0, 1)),
 		.state = (enum box_state)state,
-		.runtime = pool_strdup(pool, result_text(&res, 0, 4)),
-		.image = pool_strdup(pool, result_text(&res, 0, 5)),
-		.size_class = pool_strdup(pool, result_text(&res, 0, 6)),
-		.memory_bytes = result_i64(&res, 0, 7),
-		.cpus = result_i64(&res, 0, 8),
-		.disk_bytes = result_i64(&res, 0, 9),
-		.host = pool_strdup(pool, result_text(&res, 0, 10)),
-		.slot = result_is_null(&res, 0, 11) ? -1 : result_i64(&res, 0, 11),
-		.pid = result_i64(&res, 0, 12),
-		.pid_start = result_i64(&res, 0, 13),
-		.host_boot_id = pool_strdup(pool, result_text(&res, 0, 14)),
-		.guest_boot_id = pool_strdup(pool, result_text(&res, 0, 15)),
-		.guest_kernel = pool_strdup(pool, result_text(&res, 0, 16)),
-		.template_key = pool_strdup(pool, result_text(&res, 0, 17)),
-		.isolation = pool_strdup(pool, result_text(&res, 0, 18)),
-		.reason = pool_strdup(pool, result_text(&res, 0, 19)),
+		.runtime = pool_strdup(pool, result_text(&res, 0, 3)),
+		.image = pool_strdup(pool, result_text(&res, 0, 4)),
+		.size_class = pool_strdup(pool, result_text(&res, 0, 5)),
+		.memory_bytes = result_i64(&res, 0, 6),
+		.cpus = result_i64(&res, 0, 7),
+		.slot = result_is_null(&res, 0, 8) ? -1 : (int)result_i64(&res, 0, 8),
+		.guest_boot_id = pool_strdup(pool, result_text(&res, 0, 9)),
 	};
 	return true;
 }
 
 bool box_assign_slot(struct db *db, const struct fence *f, int64_t box_id, const char *host,
-	int64_t nslots, int64_t *slot, struct err *err)
+	const char *host_boot_id, int64_t nslots, int *slot, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
 
 	for (int left = SLOT_TRIES;; left--) {
 		if (db_query(db, Q_BOX_ASSIGN_SLOT,
 			    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id), db_text(host),
-				    db_i64(nslots)),
+				    db_text(host_boot_id), db_i64(nslots)),
 			    &res, err))
 			break;
 		if (!left || err->code != ERR_CONFLICT || strcmp(err->reason, "boxes_slot") != 0)
 			return err_wrap(err, "assign slot");
 	}
-	if (!fence_check(f, &res, "the box is not on this host, or has ended", err))
+	if (!fence_check(f, &res, "the box is not on this host, or is not being created", err))
 		return false;
 	if (result_is_null(&res, 0, 2)) {
 		(void)err_set(
 			err, ERR_LIMITED, "all %d box slots of this host are taken", (int)nslots);
 		return err_advise(err, "no_slot", "tear a box down, or raise BOX_SLOTS");
 	}
-	*slot = result_i64(&res, 0, 2);
+	*slot = (int)result_i64(&res, 0, 2);
 	return true;
 }
 
-bool box_started(struct db *db, const struct fence *f, int64_t box_id, int64_t pid,
-	int64_t pid_start, const char *host_boot_id, const char *template_key,
-	const char *isolation, struct err *err)
+bool box_started(struct db *db, const struct fence *f, int64_t box_id,
+	const struct box_process *process, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
 
 	if (!db_query(db, Q_BOX_STARTED,
-		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id), db_i64(pid),
-			    db_i64(pid_start), db_text(host_boot_id), db_text(template_key),
-			    db_text(isolation)),
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id), db_i64(process->pid),
+			    db_i64(process->pid_start), db_text(process->isolation),
+			    db_text(process->template_key), db_text(process->readback)),
 		    &res, err))
 		return err_wrap(err, "box started");
 	return fence_check(f, &res, "the box is not being created any more", err);
 }
 
-bool box_ready(struct db *db, const struct fence *f, int64_t box_id, const char *readback_json,
-	const char *guest_boot_id, const char *guest_kernel, struct err *err)
+bool box_ready(struct db *db, const struct fence *f, int64_t box_id, const struct box_proof *proof,
+	struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
 
 	if (!db_query(db, Q_BOX_READY,
 		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id),
-			    db_text(readback_json), db_text(guest_boot_id), db_text(guest_kernel)),
+			    db_text(proof->boot_id), db_text(proof->kernel),
+			    db_text(proof->machine), db_text(proof->probe)),
 		    &res, err))
 		return err_wrap(err, "box ready");
 	return fence_check(f, &res, "the box is not being created any more", err);
+}
+
+bool box_take_streams(struct db *db, const struct fence *f, int64_t box_id, int64_t n,
+	int64_t *first, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_BOX_TAKE_STREAMS,
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id), db_i64(n)), &res,
+		    err))
+		return err_wrap(err, "stream numbers");
+	if (!fence_check(f, &res, "no such box", err))
+		return false;
+	*first = result_i64(&res, 0, 2);
+	return true;
 }
 
 bool box_move(struct db *db, const struct fence *f, int64_t box_id, enum box_state to,
@@ -128,5 +133,5 @@ bool box_move(struct db *db, const struct fence *f, int64_t box_id, enum box_sta
 			    db_text(box_state_names[to]), db_text(reason), db_i64(deadline_ms)),
 		    &res, err))
 		return err_wrap(err, "box %s", box_state_names[to]);
-	return fence_check(f, &res, "the box has ended", err);
+	return result_i64(&res, 0, 0) || fence_lost(f, err);
 }

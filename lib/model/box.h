@@ -25,32 +25,44 @@ enum box_state {
 extern const char *const box_state_names[BOX_STATE__COUNT];
 
 struct box {
-	int64_t id, account_id;
+	int64_t id;
 	const char *name;
 	enum box_state state;
 	const char *runtime, *image, *size_class;
-	int64_t memory_bytes, cpus, disk_bytes;
-	const char *host; /* "" until placed, like every text below until it is known */
-	int64_t slot;	  /* -1: none yet */
-	int64_t pid, pid_start;
-	const char *host_boot_id, *guest_boot_id, *guest_kernel, *template_key, *isolation, *reason;
+	int64_t memory_bytes, cpus;
+	int slot;		   /* on its host; -1: none yet */
+	const char *guest_boot_id; /* "": it was never ready */
 };
 
 bool box_get(
 	struct db *db, struct pool *pool, int64_t id, struct box *out, struct err *err) NODISCARD;
-/* The box's slot of nslots on its host, the one it has or the lowest free one; commits by itself,
- * so call it outside a transaction and before anything is started. ERR_LIMITED, reason "no_slot".
- */
+/* The box's slot of nslots on its host, the one it has or the lowest free one, while the box is
+ * creating; commits by itself, so call it outside a transaction and before anything is started.
+ * ERR_LIMITED, reason "no_slot". */
 bool box_assign_slot(struct db *db, const struct fence *f, int64_t box_id, const char *host,
-	int64_t nslots, int64_t *slot, struct err *err) NODISCARD;
-/* What asb-spawn answered, while the box is creating. template_key may be NULL. */
-bool box_started(struct db *db, const struct fence *f, int64_t box_id, int64_t pid,
-	int64_t pid_start, const char *host_boot_id, const char *template_key,
-	const char *isolation, struct err *err) NODISCARD;
-/* creating -> ready, with the proof. */
-bool box_ready(struct db *db, const struct fence *f, int64_t box_id, const char *readback_json,
-	const char *guest_boot_id, const char *guest_kernel, struct err *err) NODISCARD;
-/* To BOX_DESTROYING (to end within deadline_ms), BOX_GONE or BOX_FAILED. reason may be NULL. Fine
- * where the box is there already; ERR_CONFLICT, reason "state", where it has ended otherwise. */
+	const char *host_boot_id, int64_t nslots, int *slot, struct err *err) NODISCARD;
+
+/* What asb-spawn answered, while the box is creating. */
+struct box_process {
+	int64_t pid, pid_start;
+	const char *isolation;
+	const char *template_key; /* NULL: cold boot */
+	const char *readback;	  /* JSON */
+};
+bool box_started(struct db *db, const struct fence *f, int64_t box_id,
+	const struct box_process *process, struct err *err) NODISCARD;
+
+/* creating -> ready, with what the guest said. */
+struct box_proof {
+	const char *boot_id, *kernel;
+	const char *machine, *probe; /* JSON */
+};
+bool box_ready(struct db *db, const struct fence *f, int64_t box_id, const struct box_proof *proof,
+	struct err *err) NODISCARD;
+/* n numbers for streams of the box's channel that nobody ever had, from *first on. */
+bool box_take_streams(struct db *db, const struct fence *f, int64_t box_id, int64_t n,
+	int64_t *first, struct err *err) NODISCARD;
+/* To BOX_DESTROYING (to end within deadline_ms), BOX_GONE or BOX_FAILED. reason may be NULL. A box
+ * that has ended stays as it ended. */
 bool box_move(struct db *db, const struct fence *f, int64_t box_id, enum box_state to,
 	const char *reason, int64_t deadline_ms, struct err *err) NODISCARD;

@@ -52,25 +52,20 @@ bool exec_submit(struct db *db, int64_t account_id, const char *run, const struc
 }
 
 bool exec_open(struct db *db, const struct fence *f, int64_t box_id, int64_t run_id,
-	const char *lane, int64_t log_id, const struct exec_new *in, struct exec_made *out,
-	struct err *err)
+	const char *name, struct exec *e, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
-	struct exec_made made = {.log_id = log_id};
 
-	random_id(made.name, sizeof(made.name), "exec-", 16);
 	if (!db_query(db, Q_EXEC_OPEN,
-		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id), db_ref(run_id),
-			    db_text(made.name), db_text(lane), db_text(in->argv), db_text(in->cwd),
-			    db_ref(in->timeout_ms), db_i64(log_id)),
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_text(name), db_i64(box_id),
+			    db_i64(run_id), db_i64(e->stream), db_text(e->argv), db_text(e->cwd),
+			    db_i64(e->log_id)),
 		    &res, err))
 		return err_wrap(err, "open exec");
-	if (!fence_check(f, &res, "the box has ended", err))
+	if (!fence_check(f, &res, "exec", err))
 		return false;
-	made.id = result_i64(&res, 0, 2);
-	made.stream = result_i64(&res, 0, 3);
-	made.log_base = result_i64(&res, 0, 4);
-	*out = made;
+	e->id = result_i64(&res, 0, 2);
+	e->log_base = result_i64(&res, 0, 3);
 	return true;
 }
 
@@ -83,28 +78,26 @@ bool exec_get(struct db *db, struct pool *pool, int64_t id, struct exec *out, st
 		return err_wrap(err, "get exec");
 	if (!res.rows)
 		return err_set(err, ERR_NOT_FOUND, "no such exec");
-	state = name_find(exec_state_names, EXEC_STATE__COUNT, result_text(&res, 0, 13));
+	state = name_find(exec_state_names, EXEC_STATE__COUNT, result_text(&res, 0, 9));
 	assert(state >= 0);
 	*out = (struct exec){
 		.id = result_i64(&res, 0, 0),
-		.account_id = result_i64(&res, 0, 1),
-		.name = pool_strdup(pool, result_text(&res, 0, 2)),
-		.box_id = result_i64(&res, 0, 3),
-		.run_id = result_i64(&res, 0, 4),
-		.stream = result_i64(&res, 0, 5),
-		.lane = pool_strdup(pool, result_text(&res, 0, 6)),
-		.argv = pool_strdup(pool, result_text(&res, 0, 7)),
-		.cwd = pool_strdup(pool, result_text(&res, 0, 9)),
-		.timeout_ms = result_i64(&res, 0, 10),
-		.log_id = result_i64(&res, 0, 11),
-		.log_base = result_i64(&res, 0, 12),
+		.stream = result_i64(&res, 0, 1),
+		.lane = pool_strdup(pool, result_text(&res, 0, 2)),
+		.argv = pool_strdup(pool, result_text(&res, 0, 3)),
+		.cwd = pool_strdup(pool, result_text(&res, 0, 5)),
+		.timeout_ms = result_i64(&res, 0, 6),
+		.log_id = result_i64(&res, 0, 7),
+		.log_base = result_i64(&res, 0, 8),
 		.state = (enum exec_state)state,
-		.exited = !result_is_null(&res, 0, 14),
-		.exit_code = result_i64(&res, 0, 14),
-		.signal = result_i64(&res, 0, 15),
+		.exited = !result_is_null(&res, 0, 10),
+		.exit_code = result_i64(&res, 0, 10),
+		.signal = result_i64(&res, 0, 11),
+		.timed_out = result_bool(&res, 0, 12),
+		.oom = result_bool(&res, 0, 13),
 	};
-	if (!result_is_null(&res, 0, 8))
-		out->stdin_data = result_bytes(&res, pool, 0, 8, &out->stdin_size);
+	if (!result_is_null(&res, 0, 4))
+		out->stdin_data = result_bytes(&res, pool, 0, 4, &out->stdin_size);
 	return true;
 }
 
@@ -129,7 +122,7 @@ bool exec_finish(struct db *db, const struct fence *f, int64_t id, const struct 
 			    db_text(exec_state_names[end->state]), db_text(end->reason),
 			    end->exited ? db_i64(end->exit_code) : db_text(NULL),
 			    db_ref(end->signal), db_bool(end->timed_out), db_bool(end->oom),
-			    db_text(end->usage)),
+			    db_text(end->usage), db_ref(end->ran_ms)),
 		    &res, err))
 		return err_wrap(err, "finish exec");
 	return fence_check(f, &res, "the exec has ended", err);

@@ -20,7 +20,7 @@ extern const char *const exec_state_names[EXEC_STATE__COUNT];
 
 struct exec_new {
 	const char *argv;	/* JSON array of strings */
-	const void *stdin_data; /* NULL: none (exec_submit only) */
+	const void *stdin_data; /* NULL: none */
 	size_t stdin_size;
 	const char *cwd;    /* NULL: the box's default */
 	int64_t timeout_ms; /* 0: none of its own */
@@ -28,32 +28,32 @@ struct exec_new {
 
 struct exec_made {
 	char name[ID_SIZE];
-	int64_t id, stream, log_id;
-	int64_t job_id;	  /* exec_submit */
-	int64_t log_base; /* exec_open: src_off of its byte 0 */
+	int64_t id, stream, log_id, job_id;
 };
 
+/* What its runner needs of it. */
 struct exec {
-	int64_t id, account_id, box_id, run_id, stream;
-	const char *name, *lane, *argv;
+	int64_t id, stream;
+	const char *lane, *argv;	 /* argv: JSON */
 	const unsigned char *stdin_data; /* NULL: none */
 	size_t stdin_size;
-	const char *cwd;    /* "": the box's default */
-	int64_t timeout_ms; /* 0: none */
-	int64_t log_id, log_base;
+	const char *cwd;	  /* "": the box's default */
+	int64_t timeout_ms;	  /* 0: none */
+	int64_t log_id, log_base; /* log_base: src_off of its byte 0 */
 	enum exec_state state;
-	bool exited;
-	int64_t exit_code, signal;
+	bool exited;		   /* exit_code holds */
+	int64_t exit_code, signal; /* signal 0: none */
+	bool timed_out, oom;
 };
 
 /* In a transaction with the account set. ERR_NOT_FOUND: no such run; ERR_CONFLICT, reason
  * "box_ended". */
 bool exec_submit(struct db *db, int64_t account_id, const char *run, const struct exec_new *in,
 	const char *request_id, struct exec_made *out, struct err *err) NODISCARD;
-/* lane: "drive" or "ask". */
+/* Makes the agent's exec of e->argv, cwd, stream and log_id, by the name that the caller drew, and
+ * fills e->id and e->log_base. */
 bool exec_open(struct db *db, const struct fence *f, int64_t box_id, int64_t run_id,
-	const char *lane, int64_t log_id, const struct exec_new *in, struct exec_made *out,
-	struct err *err) NODISCARD;
+	const char *name, struct exec *e, struct err *err) NODISCARD;
 bool exec_get(
 	struct db *db, struct pool *pool, int64_t id, struct exec *out, struct err *err) NODISCARD;
 /* -> running; again by a later epoch is fine. */
@@ -65,8 +65,10 @@ struct exec_end {
 	bool exited;		   /* exit_code holds */
 	int64_t exit_code, signal; /* signal 0: none */
 	bool timed_out, oom;
+	int64_t ran_ms; /* since it was started, where exec_begin may not have said so; 0: never */
 	const char *usage; /* JSON, or NULL */
 };
+/* The same end again, by the same epoch, changes nothing. */
 bool exec_finish(struct db *db, const struct fence *f, int64_t id, const struct exec_end *end,
 	struct err *err) NODISCARD;
 /* For the destroy job f of the box: what is not ended fails with this reason. */

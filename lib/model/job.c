@@ -40,21 +40,6 @@ bool fence_check(const struct fence *f, const struct result *res, const char *wh
 	return err_advise(err, "state", NULL);
 }
 
-bool job_enqueue(struct db *db, const struct job_new *job, int64_t *id, struct err *err)
-{
-	CLEANUP(result) struct result res = {0};
-
-	if (!db_query(db, Q_JOB_ENQUEUE,
-		    ARGS(db_i64(job->account_id), db_text(job->kind), db_text(job->lane),
-			    db_ref(job->box_id), db_ref(job->run_id), db_ref(job->turn_id),
-			    db_ref(job->exec_id), db_text(job->payload), db_i64(job->priority),
-			    db_text(job->host), db_text(job->request_id)),
-		    &res, err))
-		return err_wrap(err, "enqueue %s", job->kind);
-	*id = result_i64(&res, 0, 0);
-	return true;
-}
-
 /* The columns job_claim and job_load begin with. */
 static struct job *job_read(const struct result *res, struct pool *pool)
 {
@@ -74,6 +59,18 @@ static struct job *job_read(const struct result *res, struct pool *pool)
 	job->request_id = pool_strdup(pool, result_text(res, 0, 11));
 	job->cancelled = result_bool(res, 0, 12);
 	return job;
+}
+
+bool job_hand_back(
+	struct db *db, const struct fence *f, int64_t delay_ms, bool keep_host, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	return db_query(db, Q_JOB_HAND_BACK,
+		       ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(delay_ms),
+			       db_bool(keep_host)),
+		       &res, err) ||
+	       err_wrap(err, "hand job back");
 }
 
 bool job_claim(struct db *db, struct pool *pool, const char *host, const char *owner,
@@ -103,13 +100,10 @@ bool job_claim(struct db *db, struct pool *pool, const char *host, const char *o
 	} else if (result_bool(&res, 0, 13)) {
 		*out = job_read(&res, pool);
 	} else {
-		CLEANUP(result) struct result released = {0};
+		const struct fence f = {result_i64(&res, 0, 0), result_i64(&res, 0, 1)};
 
 		*out = NULL;
-		if (!db_query(db, Q_JOB_RELEASE_ONE,
-			    ARGS(db_i64(result_i64(&res, 0, 0)), db_i64(result_i64(&res, 0, 1))),
-			    &released, err))
-			return err_wrap(err, "claim job");
+		return job_hand_back(db, &f, 0, false, err);
 	}
 	return true;
 }
@@ -177,22 +171,6 @@ bool job_finish(struct db *db, const struct fence *f, const char *outcome, struc
 	return res.affected || fence_lost(f, err);
 }
 
-bool job_fail(struct db *db, const struct fence *f, int64_t max_attempts, int64_t backoff_ms,
-	const char *error, bool *ended, struct err *err)
-{
-	CLEANUP(result) struct result res = {0};
-
-	if (!db_query(db, Q_JOB_FAIL,
-		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(max_attempts),
-			    db_i64(backoff_ms), db_text(error)),
-		    &res, err))
-		return err_wrap(err, "fail job");
-	if (!result_i64(&res, 0, 0) && !result_i64(&res, 0, 1))
-		return fence_lost(f, err);
-	*ended = result_i64(&res, 0, 1) > 0;
-	return true;
-}
-
 /* Statements that answer how many jobs they queued again. */
 static bool requeue(
 	struct db *db, int q, const struct db_arg *args, size_t nargs, int64_t *n, struct err *err)
@@ -220,10 +198,16 @@ bool job_take_host(struct db *db, const char *host, int64_t *taken, struct err *
 	return requeue(db, Q_JOB_TAKE_HOST, ARGS(db_text(host)), taken, err);
 }
 
-bool job_cancel(struct db *db, int64_t id, struct err *err)
+bool job_add_destroy(struct db *db, int64_t box_id, const char *reason, const char *request_id,
+	bool *added, struct err *err)
 {
-	return db_query(db, Q_JOB_CANCEL, ARGS(db_i64(id)), NULL, err) ||
-	       err_wrap(err, "cancel job");
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_JOB_ADD_DESTROY,
+		    ARGS(db_i64(box_id), db_text(reason), db_text(request_id)), &res, err))
+		return err_wrap(err, "destroy box");
+	*added = res.affected > 0;
+	return true;
 }
 
 bool job_drop_box(

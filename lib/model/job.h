@@ -30,27 +30,15 @@ bool is_fence_lost(const struct err *err);
 bool fence_check(const struct fence *f, const struct result *res, const char *what,
 	struct err *err) NODISCARD;
 
-/* A job to be; ids of 0 and pointers of NULL are SQL NULL. */
-struct job_new {
-	int64_t account_id;
-	const char *kind; /* a row of workers/kinds.c */
-	const char *lane; /* drive | ask | exec:ID | admin */
-	int64_t box_id, run_id, turn_id, exec_id;
-	const char *payload; /* JSON */
-	int64_t priority;    /* lower is sooner */
-	const char *host;
-	const char *request_id;
-};
-
 struct job {
 	struct fence fence;
 	int64_t account_id, box_id, run_id, turn_id, exec_id; /* 0: none */
-	const char *kind, *lane, *payload, *request_id;	      /* request_id: "" where none */
+	const char *kind;				      /* a row of workers/kinds.c */
+	const char *lane;				      /* drive | ask | exec:ID | admin */
+	const char *payload, *request_id;		      /* JSON; "" where none */
 	int64_t attempts;
 	bool cancelled;
 };
-
-bool job_enqueue(struct db *db, const struct job_new *job, int64_t *id, struct err *err) NODISCARD;
 
 /* Takes the next job of these kinds that this host may do, and places its box on the host where it
  * has none yet. *out is NULL where there is nothing to do. owner: unique to this worker process. */
@@ -76,10 +64,10 @@ bool job_fence(struct db *db, const struct fence *f, struct err *err) NODISCARD;
 /* Ends the job: its row goes into job_history. In a transaction with what it ends with. */
 bool job_finish(
 	struct db *db, const struct fence *f, const char *outcome, struct err *err) NODISCARD;
-/* The job failed by its own fault: queued again after backoff_ms, doubled by attempt, or ended as
- * 'failed' (*ended) when this was the last of max_attempts. */
-bool job_fail(struct db *db, const struct fence *f, int64_t max_attempts, int64_t backoff_ms,
-	const char *error, bool *ended, struct err *err) NODISCARD;
+/* Queues it again, not before delay_ms; for any host, unless keep_host. Nothing where it is not
+ * held any more. */
+bool job_hand_back(struct db *db, const struct fence *f, int64_t delay_ms, bool keep_host,
+	struct err *err) NODISCARD;
 /* Queues every job again whose lease has run out. No attempt is charged. */
 bool job_reap(struct db *db, int64_t *reaped, struct err *err) NODISCARD;
 /* Hands back everything this owner holds: a worker that ends. */
@@ -87,7 +75,10 @@ bool job_release(struct db *db, const char *owner, int64_t *released, struct err
 /* Takes back everything the host's worker held before: a worker that starts (there is one a host).
  */
 bool job_take_host(struct db *db, const char *host, int64_t *taken, struct err *err) NODISCARD;
-bool job_cancel(struct db *db, int64_t id, struct err *err) NODISCARD;
+/* Asks for the end of a box that has not ended; where that is asked for already, *added is false.
+ * request_id may be NULL. */
+bool job_add_destroy(struct db *db, int64_t box_id, const char *reason, const char *request_id,
+	bool *added, struct err *err) NODISCARD;
 /* The destroy job `f` ends every other job of its box. */
 bool job_drop_box(struct db *db, const struct fence *f, int64_t box_id, const char *outcome,
 	struct err *err) NODISCARD;

@@ -8,18 +8,8 @@
 
 struct db;
 struct fence;
-struct pool;
-
-struct question {
-	int64_t id, run_id, turn_id;
-	const char *box_ref; /* boxd's id of it */
-	const char *text;
-	const char *answer, *answered_by; /* NULL: open */
-};
 
 /* text is sanitised by the caller. Opening the same box_ref of a run again gives the same id. In
  * one transaction with turn_end(TURN_ASKED) and job_finish. */
 bool question_open(struct db *db, const struct fence *f, int64_t run_id, int64_t turn_id,
 	const char *box_ref, const char *text, int64_t *id, struct err *err) NODISCARD;
-bool question_get(struct db *db, struct pool *pool, int64_t id, struct question *out,
-	struct err *err) NODISCARD;

@@ -6,10 +6,12 @@
 #include "run.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "db.h"
+#include "job.h"
 #include "pool.h"
 #include "queries.h"
 #include "rows.h"
@@ -161,16 +163,66 @@ bool run_resume(struct db *db, struct pool *pool, int64_t account_id, const char
 	return true;
 }
 
+bool run_of_box(
+	struct db *db, struct pool *pool, int64_t box_id, struct run_of_box *out, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_RUN_OF_BOX, ARGS(db_i64(box_id)), &res, err))
+		return err_wrap(err, "run of the box");
+	*out = (struct run_of_box){0};
+	if (res.rows)
+		*out = (struct run_of_box){
+			.id = result_i64(&res, 0, 0),
+			.source = pool_strdup(pool, result_text(&res, 0, 1)),
+			.repos = pool_strdup(pool, result_text(&res, 0, 2)),
+			.upload_id = result_i64(&res, 0, 3),
+			.turn_id = result_i64(&res, 0, 4),
+		};
+	return true;
+}
+
+bool run_set_session(
+	struct db *db, const struct fence *f, int64_t run_id, const char *session, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_RUN_SET_SESSION,
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(run_id), db_text(session)),
+		    &res, err))
+		return err_wrap(err, "session of the run");
+	return fence_check(f, &res, "there is no such run", err);
+}
+
+bool run_model_heard(struct db *db, int64_t run_id, int64_t *ago_ms, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_RUN_MODEL_HEARD, ARGS(db_i64(run_id)), &res, err))
+		return err_wrap(err, "model calls of the run");
+	*ago_ms = result_is_null(&res, 0, 0) ? -1 : result_i64(&res, 0, 0);
+	return true;
+}
+
+bool run_cost_before(struct db *db, int64_t run_id, int64_t exec_id, double *usd, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_RUN_COST_BEFORE, ARGS(db_i64(run_id), db_i64(exec_id)), &res, err))
+		return err_wrap(err, "cost of the run");
+	*usd = strtod(result_text(&res, 0, 0), NULL);
+	return true;
+}
+
 bool run_teardown(struct db *db, int64_t account_id, const char *run, const char *request_id,
 	int64_t destroying_ms, int64_t *run_id, struct err *err)
 {
 	int64_t box_id;
+	bool added;
 
-	if (!run_lock_box(db, account_id, run, run_id, &box_id, err) ||
-		!db_query(db, Q_RUN_TEARDOWN,
-			ARGS(db_i64(box_id), db_i64(*run_id), db_i64(destroying_ms),
-				db_text(request_id)),
-			NULL, err))
-		return err_wrap(err, "tear down");
-	return true;
+	return (run_lock_box(db, account_id, run, run_id, &box_id, err) &&
+		       db_query(db, Q_RUN_DESTROYING, ARGS(db_i64(box_id), db_i64(destroying_ms)),
+			       NULL, err) &&
+		       job_add_destroy(db, box_id, "operator", request_id, &added, err)) ||
+	       err_wrap(err, "tear down");
 }

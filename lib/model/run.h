@@ -11,6 +11,7 @@
 #include "random.h"
 
 struct db;
+struct fence;
 struct pool;
 
 enum run_state {
@@ -62,10 +63,28 @@ bool run_resume(struct db *db, struct pool *pool, int64_t account_id, const char
 	int64_t question_id, const char *message, const char *caller, const char *request_id,
 	struct run_resumed *out, struct err *err) NODISCARD;
 
+/* What the end of a box is to save: the run in it and its last drive-lane turn. Text is in the
+ * pool; id 0: no run. */
+struct run_of_box {
+	int64_t id, turn_id, upload_id;
+	const char *source, *repos;
+};
+bool run_of_box(struct db *db, struct pool *pool, int64_t box_id, struct run_of_box *out,
+	struct err *err) NODISCARD;
+
+/* The agent's own name for its conversation. */
+bool run_set_session(struct db *db, const struct fence *f, int64_t run_id, const char *session,
+	struct err *err) NODISCARD;
+/* How long ago the gate saw the end of a model call of the run; -1: it saw none. */
+bool run_model_heard(struct db *db, int64_t run_id, int64_t *ago_ms, struct err *err) NODISCARD;
+/* What the agent's conversation had cost before this exec took it up. */
+bool run_cost_before(
+	struct db *db, int64_t run_id, int64_t exec_id, double *usd, struct err *err) NODISCARD;
+
 /* Asks for the end of the run's box, from every state and any number of times. *run_id is set. */
 bool run_teardown(struct db *db, int64_t account_id, const char *run, const char *request_id,
 	int64_t destroying_ms, int64_t *run_id, struct err *err) NODISCARD;
 
-/* Finds the run (ERR_NOT_FOUND) and holds its box until the transaction ends. */
+/* Finds the run (ERR_NOT_FOUND) and holds its box until the transaction ends: for exec_submit. */
 bool run_lock_box(struct db *db, int64_t account_id, const char *run, int64_t *run_id,
 	int64_t *box_id, struct err *err) NODISCARD;

@@ -28,3 +28,15 @@ bool session_touch(struct db *db, int64_t id, struct err *err) NODISCARD;
 bool session_drop(struct db *db, int64_t id, struct err *err) NODISCARD;
 /* The account and user that the operator's token stands for. Needs no account. */
 bool session_operator(struct db *db, struct session *out, struct err *err) NODISCARD;
+
+#define SIGNIN_CODE_SIZE 27 /* 26 characters of 5 bits, and NUL */
+#define SIGNIN_TIME_SIZE 32
+
+/* A code that signs in once, within 10 minutes: the row holds its SHA-256 only. expires_at is text.
+ * Inside a transaction of the account. */
+bool signin_code_add(struct db *db, int64_t account_id, int64_t user_id,
+	char code[SIGNIN_CODE_SIZE], char expires_at[SIGNIN_TIME_SIZE], struct err *err) NODISCARD;
+/* Uses it up. *found false: it is wrong, used or too old. out has no session yet. Needs no account.
+ */
+bool signin_code_take(struct db *db, const char *code, struct session *out, bool *found,
+	struct err *err) NODISCARD;

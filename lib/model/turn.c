@@ -45,6 +45,13 @@ const char *const turn_reason_names[] = {
 static_assert(sizeof(turn_reason_names) / sizeof(turn_reason_names[0]) == TURN_REASON__COUNT,
 	"a name each");
 
+enum turn_reason turn_reason_find(const char *name, enum turn_reason otherwise)
+{
+	int i = name_find(turn_reason_names, TURN_REASON__COUNT, name);
+
+	return i < 0 ? otherwise : (enum turn_reason)i;
+}
+
 bool turn_get(struct db *db, struct pool *pool, int64_t id, struct turn *out, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
@@ -54,26 +61,30 @@ bool turn_get(struct db *db, struct pool *pool, int64_t id, struct turn *out, st
 		return err_wrap(err, "get turn");
 	if (!res.rows)
 		return err_set(err, ERR_NOT_FOUND, "no such turn");
-	state = name_find(turn_state_names, TURN_STATE__COUNT, result_text(&res, 0, 8));
+	state = name_find(turn_state_names, TURN_STATE__COUNT, result_text(&res, 0, 5));
 	assert(state >= 0);
 	*out = (struct turn){
 		.id = result_i64(&res, 0, 0),
-		.account_id = result_i64(&res, 0, 1),
-		.run_id = result_i64(&res, 0, 2),
-		.box_id = result_i64(&res, 0, 3),
-		.n = result_i64(&res, 0, 4),
-		.lane = pool_strdup(pool, result_text(&res, 0, 5)),
-		.message = pool_strdup(pool, result_text(&res, 0, 6)),
-		.question_id = result_i64(&res, 0, 7),
+		.run_id = result_i64(&res, 0, 1),
+		.n = result_i64(&res, 0, 2),
+		.message = pool_strdup(pool, result_text(&res, 0, 3)),
+		.question_id = result_i64(&res, 0, 4),
 		.state = (enum turn_state)state,
-		.exec_id = result_i64(&res, 0, 9),
-		.run_name = pool_strdup(pool, result_text(&res, 0, 10)),
-		.agent = pool_strdup(pool, result_text(&res, 0, 11)),
-		.task = pool_strdup(pool, result_text(&res, 0, 12)),
-		.source = pool_strdup(pool, result_text(&res, 0, 13)),
-		.repos = pool_strdup(pool, result_text(&res, 0, 14)),
-		.upload_id = result_i64(&res, 0, 15),
-		.log_id = result_i64(&res, 0, 16),
+		.exec_id = result_i64(&res, 0, 6),
+		.has_deadline = !result_is_null(&res, 0, 7),
+		.left_ms = result_i64(&res, 0, 7),
+		.run_name = pool_strdup(pool, result_text(&res, 0, 8)),
+		.agent = pool_strdup(pool, result_text(&res, 0, 9)),
+		.task = pool_strdup(pool, result_text(&res, 0, 10)),
+		.source = pool_strdup(pool, result_text(&res, 0, 11)),
+		.repos = pool_strdup(pool, result_text(&res, 0, 12)),
+		.upload_id = result_i64(&res, 0, 13),
+		.log_id = result_i64(&res, 0, 14),
+		.question_ref = pool_strdup(pool, result_text(&res, 0, 15)),
+		.answer = pool_strdup(pool, result_text(&res, 0, 16)),
+		.trace_seq = result_i64(&res, 0, 17),
+		.session = pool_strdup(pool, result_text(&res, 0, 18)),
+		.ends = result_i64(&res, 0, 19),
 	};
 	return true;
 }
@@ -107,13 +118,17 @@ bool turn_end(struct db *db, const struct fence *f, int64_t turn_id, const struc
 	struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
+	const char *reason = NULL;
 
 	assert(end->state >= TURN_ASKED && end->state < TURN_STATE__COUNT);
 	assert(end->reason < TURN_REASON__COUNT);
+	/* one that asks has nothing to explain */
+	if (end->state != TURN_ASKED)
+		reason = turn_reason_names[end->reason];
 	if (!db_query(db, Q_TURN_END,
 		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(turn_id),
-			    db_text(turn_state_names[end->state]),
-			    db_text(turn_reason_names[end->reason]), db_text(end->detail),
+			    db_text(turn_state_names[end->state]), db_text(reason),
+			    db_text(end->detail),
 			    end->exited ? db_i64(end->exit_code) : db_text(NULL),
 			    db_ref(end->signal), db_ref(end->patch_id), db_ref(end->bundle_id)),
 		    &res, err))
@@ -135,17 +150,15 @@ bool turn_save(struct db *db, const struct fence *f, int64_t turn_id, int64_t pa
 }
 
 bool turn_stop_box(struct db *db, const struct fence *f, int64_t box_id, enum turn_state state,
-	enum turn_reason reason, int64_t *stopped, struct err *err)
+	enum turn_reason reason, const char *detail, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
 
 	if (!db_query(db, Q_TURN_STOP_BOX,
 		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id),
-			    db_text(turn_state_names[state]), db_text(turn_reason_names[reason])),
+			    db_text(turn_state_names[state]), db_text(turn_reason_names[reason]),
+			    db_text(detail)),
 		    &res, err))
 		return err_wrap(err, "stop turns");
-	if (!result_i64(&res, 0, 0))
-		return fence_lost(f, err);
-	*stopped = result_i64(&res, 0, 1);
-	return true;
+	return result_i64(&res, 0, 0) || fence_lost(f, err);
 }

@@ -45,16 +45,25 @@ enum turn_reason {
 	TURN_REASON__COUNT
 };
 extern const char *const turn_reason_names[TURN_REASON__COUNT];
+/* The reason of that name; `otherwise` where there is none. */
+enum turn_reason turn_reason_find(const char *name, enum turn_reason otherwise);
 
+/* What its runner needs of it. Text is "" where there is none. */
 struct turn {
-	int64_t id, account_id, run_id, box_id, n;
-	const char *lane, *message;
-	int64_t question_id; /* 0: a first task */
+	int64_t id, run_id, n;
+	const char *message;
 	enum turn_state state;
 	int64_t exec_id; /* 0: none started yet */
+	bool has_deadline;
+	int64_t left_ms; /* until then */
 	/* of its run */
 	const char *run_name, *agent, *task, *source, *repos; /* repos: JSON */
-	int64_t upload_id, log_id;
+	int64_t upload_id, log_id, trace_seq; /* trace_seq: of its last trace row, 0: none */
+	const char *session;		      /* the agent's own name for its conversation */
+	int64_t ends; /* how often the agent said in this turn that it was through */
+	/* the question it answers; id 0: a first task */
+	int64_t question_id;
+	const char *question_ref, *answer;
 };
 
 bool turn_get(
@@ -63,13 +72,13 @@ bool turn_get(
  * running is taken over as it is. */
 bool turn_start(struct db *db, const struct fence *f, int64_t turn_id, int64_t deadline_ms,
 	struct err *err) NODISCARD;
-/* -> running, with the agent's exec. */
+/* starting -> running, with the agent's exec. */
 bool turn_running(struct db *db, const struct fence *f, int64_t turn_id, int64_t exec_id,
 	int64_t deadline_ms, struct err *err) NODISCARD;
 
 struct turn_end {
-	enum turn_state state; /* an end */
-	enum turn_reason reason;
+	enum turn_state state;	     /* an end */
+	enum turn_reason reason;     /* means nothing in TURN_ASKED */
 	const char *detail;	     /* sanitised sentence, or NULL */
 	bool exited;		     /* exit_code holds */
 	int64_t exit_code, signal;   /* signal 0: none */
@@ -81,6 +90,6 @@ bool turn_end(struct db *db, const struct fence *f, int64_t turn_id, const struc
 bool turn_save(struct db *db, const struct fence *f, int64_t turn_id, int64_t patch_id,
 	int64_t bundle_id, struct err *err) NODISCARD;
 /* For the destroy job f of the box: every active turn ends as `state` (stopped, lost, failed), and
- * a run that waits for an answer ends too. *stopped may be 0. */
+ * a run that waits for an answer ends too. detail may be NULL. */
 bool turn_stop_box(struct db *db, const struct fence *f, int64_t box_id, enum turn_state state,
-	enum turn_reason reason, int64_t *stopped, struct err *err) NODISCARD;
+	enum turn_reason reason, const char *detail, struct err *err) NODISCARD;

@@ -20,26 +20,24 @@ WITH b AS (
 )
 SELECT e.id, e.stream, e.log_id, j.id FROM e, j;
 
--- The agent's own exec, in the run's log behind what is in it already.
+-- The agent's own exec, in the run's log behind what is in it already. The same stream again: the
+-- commit's answer was lost.
 -- name: exec_open
 WITH f AS (
-	SELECT account_id FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
-), b AS (
-	UPDATE boxes SET next_stream = next_stream + 1 FROM f WHERE boxes.id = $3::bigint AND state IN ('creating', 'ready')
-	RETURNING boxes.id, next_stream - 1 AS stream
+	SELECT account_id, epoch FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
 ), e AS (
-	INSERT INTO execs (account_id, name, box_id, run_id, stream, lane, argv, cwd, timeout_ms, log_id, log_base, epoch)
-	SELECT f.account_id, $5::text, b.id, $4::bigint, b.stream, $6::text, $7::jsonb, $8::text, $9::bigint,
-		$10::bigint, coalesce((SELECT c.src_off + c.src_len FROM log_chunk c WHERE c.log_id = $10::bigint
-			ORDER BY c.seq DESC LIMIT 1), 0), $2::bigint
-	FROM f, b RETURNING id, stream, log_base
+	INSERT INTO execs (account_id, name, box_id, run_id, stream, lane, argv, cwd, log_id, log_base, epoch)
+	SELECT f.account_id, $3::text, $4::bigint, $5::bigint, $6::int, 'drive', $7::jsonb, $8::text, $9::bigint,
+		coalesce((SELECT c.src_off + c.src_len FROM log_chunk c WHERE c.log_id = $9::bigint
+			ORDER BY c.seq DESC LIMIT 1), 0), f.epoch
+	FROM f
+	ON CONFLICT (box_id, stream) DO UPDATE SET stream = EXCLUDED.stream RETURNING id, log_base
 )
-SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM e), (SELECT id FROM e), (SELECT stream FROM e),
-	(SELECT log_base FROM e);
+SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM e), (SELECT id FROM e), (SELECT log_base FROM e);
 
 -- name: exec_get
-SELECT id, account_id, name, box_id, run_id, stream, lane, argv::text, stdin, cwd, timeout_ms, log_id, log_base,
-	state, exit_code, signal
+SELECT id, stream, lane, argv::text, stdin, cwd, timeout_ms, log_id, log_base, state, exit_code, signal, timed_out,
+	oom
 FROM execs WHERE id = $1::bigint;
 
 -- name: exec_start
@@ -51,13 +49,17 @@ WITH f AS (
 )
 SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM e);
 
+-- The same end again by the same epoch: the commit's answer was lost.
 -- name: exec_finish
 WITH f AS (
-	SELECT 1 FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
+	SELECT epoch FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
 ), e AS (
 	UPDATE execs SET state = $4::text, reason = $5::text, exit_code = $6::int, signal = $7::int,
-		timed_out = $8::boolean, oom = $9::boolean, usage = $10::jsonb, finished_at = now()
-	FROM f WHERE execs.id = $3::bigint AND state IN ('queued', 'running') RETURNING 1
+		timed_out = $8::boolean, oom = $9::boolean, usage = $10::jsonb, epoch = f.epoch,
+		started_at = coalesce(started_at, now() - $11::bigint * interval '1 ms'),
+		finished_at = coalesce(finished_at, now())
+	FROM f WHERE execs.id = $3::bigint AND (state IN ('queued', 'running')
+		OR state = $4::text AND execs.epoch = f.epoch) RETURNING 1
 )
 SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM e);
 
@@ -68,6 +70,6 @@ WITH f AS (
 	FOR SHARE
 ), e AS (
 	UPDATE execs SET state = 'failed', reason = $4::text, finished_at = now()
-	FROM f WHERE execs.box_id = $3::bigint AND state IN ('queued', 'running') RETURNING 1
+	FROM f WHERE execs.box_id = $3::bigint AND state IN ('queued', 'running')
 )
-SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM e);
+SELECT count(*) FROM f;

@@ -1,13 +1,8 @@
 -- The queue. A lease is (id, epoch) with state running; whoever writes as a lease holder says both.
 
--- name: job_enqueue
-INSERT INTO jobs (account_id, kind, lane, box_id, run_id, turn_id, exec_id, payload, priority, host, request_id)
-VALUES ($1::bigint, $2::text, $3::text, $4::bigint, $5::bigint, $6::bigint, $7::bigint,
-	coalesce($8::jsonb, '{}'), $9::smallint, $10::text, $11::text)
-RETURNING id;
-
 -- The subselect with its literal LIMIT is run once and keeps a generic plan. `placed` is false where
--- another host took the box between our snapshot and our write.
+-- another host took the box between our snapshot and our write. Of a box that is to be destroyed nothing
+-- else is begun any more.
 -- name: job_claim
 -- retry
 WITH c AS (
@@ -19,6 +14,8 @@ WITH c AS (
 			AND NOT EXISTS (SELECT 1 FROM boxes b WHERE b.id = j.box_id AND b.host <> $1::text)
 			AND NOT EXISTS (SELECT 1 FROM jobs r
 				WHERE r.state = 'running' AND r.box_id = j.box_id AND r.lane = j.lane)
+			AND (j.kind = 'destroy' OR NOT EXISTS (SELECT 1 FROM jobs d
+				WHERE d.box_id = j.box_id AND d.kind = 'destroy'))
 		ORDER BY j.priority, j.run_at, j.id LIMIT 1 FOR UPDATE SKIP LOCKED)
 	RETURNING id, epoch, account_id, kind, lane, box_id, run_id, turn_id, exec_id, payload, attempts,
 		request_id, cancel_requested_at
@@ -56,27 +53,6 @@ SELECT id, account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, st
 	host, epoch, lease_owner, lease_until, deadline_at, cancel_requested_at, request_id, last_error, created_at,
 	$3::text FROM d;
 
--- The job's own failure: again after a doubling pause, or into the history when it was the last.
--- name: job_fail
-WITH r AS (
-	UPDATE jobs SET state = 'queued', attempts = attempts + 1, lease_owner = NULL, lease_until = NULL,
-		last_error = left($5::text, 1000),
-		run_at = now() + least(300000, $4::bigint * power(2, attempts)) * interval '1 ms'
-	WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' AND attempts + 1 < $3::int
-	RETURNING pg_notify('jobs', '')
-), d AS (
-	DELETE FROM jobs
-	WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' AND attempts + 1 >= $3::int RETURNING *
-), h AS (
-	INSERT INTO job_history (id, account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, state,
-		priority, run_at, attempts, host, epoch, lease_owner, lease_until, deadline_at, cancel_requested_at,
-		request_id, last_error, created_at, outcome)
-	SELECT id, account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, state, priority, run_at,
-		attempts + 1, host, epoch, lease_owner, lease_until, deadline_at, cancel_requested_at, request_id,
-		left($5::text, 1000), created_at, 'failed' FROM d RETURNING 1
-)
-SELECT (SELECT count(*) FROM r), (SELECT count(*) FROM h);
-
 -- Guard and change in one statement: a job that was finished or renewed meanwhile is left alone.
 -- name: job_reap
 -- retry
@@ -94,10 +70,12 @@ WITH x AS (
 )
 SELECT count(*), CASE WHEN count(*) > 0 THEN pg_notify('jobs', '')::text END FROM x;
 
--- name: job_release_one
+-- One that was claimed: after $3 ms, by any host unless $4 keeps it on this one.
+-- name: job_hand_back
 WITH x AS (
-	UPDATE jobs SET state = 'queued', lease_owner = NULL, lease_until = NULL, host = NULL
-	WHERE state = 'running' AND id = $1::bigint AND epoch = $2::bigint RETURNING id
+	UPDATE jobs SET state = 'queued', lease_owner = NULL, lease_until = NULL,
+		run_at = now() + $3::bigint * interval '1 ms', host = CASE WHEN $4::boolean THEN host END
+	WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' RETURNING id
 )
 SELECT count(*), CASE WHEN count(*) > 0 THEN pg_notify('jobs', '')::text END FROM x;
 
@@ -109,8 +87,17 @@ WITH x AS (
 )
 SELECT count(*), CASE WHEN count(*) > 0 THEN pg_notify('jobs', '')::text END FROM x;
 
--- name: job_cancel
-UPDATE jobs SET cancel_requested_at = now() WHERE id = $1::bigint AND cancel_requested_at IS NULL;
+-- name: job_cancelled
+SELECT id, epoch FROM jobs
+WHERE state = 'running' AND lease_owner = $1::text AND cancel_requested_at IS NOT NULL;
+
+-- At most one of a box; before all else.
+-- name: job_add_destroy
+INSERT INTO jobs (account_id, kind, box_id, run_id, lane, payload, host, priority, request_id)
+SELECT b.account_id, 'destroy', b.id, (SELECT r.id FROM runs r WHERE r.box_id = b.id LIMIT 1), 'admin',
+	jsonb_build_object('reason', $2::text), b.host, -10, $3::text
+FROM boxes b WHERE b.id = $1::bigint AND b.state NOT IN ('gone', 'failed')
+ON CONFLICT (box_id) WHERE kind = 'destroy' DO NOTHING;
 
 -- All other jobs of a box, by the destroy job of that box. The fence locks the destroy job first.
 -- name: job_drop_box
@@ -125,6 +112,6 @@ WITH f AS (
 		request_id, last_error, created_at, outcome)
 	SELECT id, account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, state, priority, run_at,
 		attempts, host, epoch, lease_owner, lease_until, deadline_at, cancel_requested_at, request_id,
-		last_error, created_at, $4::text FROM d RETURNING 1
+		last_error, created_at, $4::text FROM d
 )
-SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM h);
+SELECT count(*) FROM f;

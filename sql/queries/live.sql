@@ -17,28 +17,33 @@ SELECT (SELECT coalesce(min(id), 0) FROM feed),
 
 -- name: live_feed_page
 -- All accounts' rows: there is one read for all streams, which take what is theirs by account_id.
--- What the row says (data) wins over what stands beside it now.
+-- A run's row goes out as RUN as it is now, a box's with what a list shows of it; what the row itself says
+-- (data: the state of then) wins.
 SELECT f.id, f.kind, f.account_id, coalesce(f.run_id, 0), coalesce(f.box_id, 0),
-	(jsonb_strip_nulls(jsonb_build_object('session', r.name, 'title', r.title, 'agent', r.agent,
-			'source', r.source, 'box', b.name, 'class', b.class, 'image', b.image))
-		|| f.data || jsonb_build_object('seq', f.id,
-			'ts', rfc3339(f.ts)))::text
+	(CASE f.kind
+		WHEN 'run' THEN (SELECT v.json::jsonb - 'text' FROM run_view v WHERE v.id = f.run_id)
+		WHEN 'box' THEN (SELECT jsonb_build_object('class', b.class, 'image', b.image) FROM boxes b
+			WHERE b.id = f.box_id)
+		ELSE (SELECT jsonb_build_object('session', r.name, 'title', r.title) FROM runs r WHERE r.id = f.run_id)
+		END
+		|| f.data || jsonb_build_object('seq', f.id, 'ts', rfc3339(f.ts)))::text
 FROM (SELECT * FROM feed WHERE id > $1::bigint ORDER BY id LIMIT 256) f
-LEFT JOIN runs r ON r.id = f.run_id
-LEFT JOIN boxes b ON b.id = coalesce(f.box_id, r.box_id)
 ORDER BY f.id;
+
+-- name: live_activity
+-- What lists show of runs while they go on.
+SELECT r.account_id, json_build_object('session', r.name, 'last', f.last, 'usage', f.usage,
+	'trace_rows', f.trace_rows, 'log_bytes', f.log_bytes, 'log_lines', f.log_lines)::text
+FROM runs r JOIN run_facts f ON f.id = r.id WHERE r.id = ANY ($1::bigint[]);
 
 -- name: live_trace_page
 -- At most 256 rows and (but for a first row that is longer alone) 256 KiB.
-SELECT seq, json_build_object('seq', seq, 'turn', turn, 'ts', rfc3339(ts),
-	'kind', kind, 'ref', ref, 'text', text, 'data', data)::text, found
+SELECT seq, json::text, found
 FROM (
-	SELECT p.*, sum(octet_length(text) + pg_column_size(data)) OVER (ORDER BY seq) AS upto,
-		octet_length(text) + pg_column_size(data) AS own,
-		count(*) OVER () AS found
-	FROM (SELECT * FROM trace WHERE run_id = $1::bigint AND seq > $2::bigint ORDER BY seq LIMIT 256) p
+	SELECT p.*, sum(size) OVER (ORDER BY seq) AS upto, count(*) OVER () AS found
+	FROM (SELECT * FROM trace_view WHERE run_id = $1::bigint AND seq > $2::bigint ORDER BY seq LIMIT 256) p
 ) q
-WHERE upto - own < 262144
+WHERE upto - size < 262144
 ORDER BY seq;
 
 -- name: live_log_page
@@ -76,7 +81,9 @@ ORDER BY id;
 SELECT id, state, last_turn FROM runs WHERE id = ANY ($1::bigint[]);
 
 -- name: live_exec_states
-SELECT id, state FROM execs WHERE id = ANY ($1::bigint[]);
+-- With the answer where it has ended.
+SELECT id, state, CASE WHEN state IN ('done', 'failed') THEN exec_json(id)::text END
+FROM execs WHERE id = ANY ($1::bigint[]);
 
 -- name: live_run_snapshot
 -- The run as a patch from feed number $2, and its open question.

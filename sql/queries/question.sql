@@ -8,6 +8,3 @@ WITH f AS (
 	ON CONFLICT (run_id, box_ref) DO UPDATE SET box_ref = EXCLUDED.box_ref RETURNING id
 )
 SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM q), (SELECT id FROM q);
-
--- name: question_get
-SELECT id, run_id, turn_id, box_ref, text, answer, answered_by FROM questions WHERE id = $1::bigint;

@@ -57,14 +57,29 @@ WITH q AS (
 )
 SELECT t.id, j.id FROM t, j;
 
--- name: run_teardown
-WITH b AS (
-	UPDATE boxes SET state = 'destroying', deadline_at = now() + $3::bigint * interval '1 ms'
-	WHERE id = $1::bigint AND state NOT IN ('destroying', 'gone', 'failed') RETURNING id
-), j AS (
-	INSERT INTO jobs (account_id, kind, box_id, run_id, lane, priority, host, request_id)
-	SELECT x.account_id, 'destroy', x.id, $2::bigint, 'admin', -10, x.host, $4::text
-	FROM boxes x WHERE x.id = $1::bigint AND x.state NOT IN ('gone', 'failed')
-	ON CONFLICT (box_id) WHERE kind = 'destroy' DO NOTHING RETURNING id
+-- name: run_destroying
+UPDATE boxes SET state = 'destroying', deadline_at = now() + $2::bigint * interval '1 ms'
+WHERE id = $1::bigint AND state NOT IN ('destroying', 'gone', 'failed');
+
+-- What a box's end saves: of the last drive-lane turn, whatever its state.
+-- name: run_of_box
+SELECT r.id, r.source, r.repos::text, coalesce(r.upload_id, 0),
+	(SELECT t.id FROM turns t WHERE t.run_id = r.id AND t.lane = 'drive' ORDER BY t.n DESC LIMIT 1)
+FROM runs r WHERE r.box_id = $1::bigint LIMIT 1;
+
+-- name: run_set_session
+WITH f AS (
+	SELECT 1 FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
+), r AS (
+	UPDATE runs SET agent_session = $4::text FROM f WHERE runs.id = $3::bigint RETURNING 1
 )
-SELECT (SELECT count(*) FROM b), (SELECT id FROM j);
+SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM r);
+
+-- name: run_model_heard
+SELECT (extract(epoch FROM now() - max(ts)) * 1000)::bigint FROM model_calls WHERE run_id = $1::bigint;
+
+-- What the conversation had cost before this exec took it up.
+-- name: run_cost_before
+SELECT coalesce(sum((c.data->>'cost_usd')::numeric), 0)::text FROM trace c
+WHERE c.run_id = $1::bigint AND c.kind = 'usage' AND c.seq < (SELECT min(x.seq) FROM trace x JOIN execs e ON e.name = x.ref
+	WHERE e.id = $2::bigint AND x.run_id = $1::bigint AND x.kind = 'tool');

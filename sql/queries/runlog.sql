@@ -1,33 +1,30 @@
--- The fence stands in the same statement (FOR SHARE: the reaper waits for us, not we for it), and
--- ON CONFLICT makes sending a batch again after an unknown commit harmless.
-
--- name: runlog_append_trace
+-- name: runlog_append
+-- Chunks of one flush and trace rows, under the fence (FOR SHARE: the reaper waits for us, not we for it).
+-- The bodies come as one piece of bytes, cut here by $7 and $8, so that nothing is escaped; line_ms as the
+-- text of an int[] (arrays of arrays must have equal lengths); ON CONFLICT makes sending it all again after
+-- an unknown commit harmless.
 WITH f AS (
 	SELECT account_id FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
-), i AS (
-	INSERT INTO trace (account_id, run_id, seq, turn, kind, ref, text, data)
-	SELECT f.account_id, $3::bigint, u.seq, $4::int, u.kind, u.ref, u.text, coalesce(u.data, '{}')::jsonb
-	FROM f, unnest($5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[]) u (seq, kind, ref, text, data)
-	ON CONFLICT DO NOTHING RETURNING 1
+), c AS (
+	INSERT INTO log_chunk (account_id, log_id, seq, stream, first_line, nlines, src_off, src_len, ts, body, line_ms)
+	SELECT f.account_id, $4::bigint, u.seq, u.stream, u.first_line, u.nlines, u.src_off, u.src_len,
+		to_timestamp($3::bigint / 1000.0), substring($5::bytea FROM u.at + 1 FOR u.size), u.line_ms::int[]
+	FROM f, unnest($6::bigint[], $7::int[], $8::int[], $9::smallint[], $10::bigint[], $11::int[], $12::bigint[],
+		$13::int[], $14::text[]) AS u (seq, at, size, stream, first_line, nlines, src_off, src_len, line_ms)
+	ON CONFLICT DO NOTHING
+), t AS (
+	INSERT INTO trace (account_id, run_id, seq, turn, ts, kind, ref, text, data)
+	SELECT f.account_id, $15::bigint, (e->>0)::bigint, $16::int, to_timestamp($3::bigint / 1000.0), e->>1, e->>2,
+		e->>3, coalesce(e->4, '{}')::jsonb
+	FROM f, json_array_elements(('[' || $17::text || ']')::json) e
+	ON CONFLICT DO NOTHING
 )
-SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM i);
-
--- line_ms comes as the text of an int[]: arrays of arrays must have equal lengths.
--- name: runlog_append_chunks
-WITH f AS (
-	SELECT account_id FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
-), i AS (
-	INSERT INTO log_chunk (account_id, log_id, seq, stream, first_line, nlines, src_off, src_len, body, line_ms)
-	SELECT f.account_id, $3::bigint, u.seq, u.stream, u.first_line, u.nlines, u.src_off, u.src_len, u.body,
-		u.line_ms::int[]
-	FROM f, unnest($4::bigint[], $5::smallint[], $6::bigint[], $7::int[], $8::bigint[], $9::int[], $10::bytea[],
-		$11::text[]) u (seq, stream, first_line, nlines, src_off, src_len, body, line_ms)
-	ON CONFLICT DO NOTHING RETURNING 1
-)
-SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM i);
-
--- name: runlog_trace_tail
-SELECT coalesce((SELECT seq FROM trace WHERE run_id = $1::bigint ORDER BY seq DESC LIMIT 1), 0);
+SELECT count(*) FROM f;
 
 -- name: runlog_tail
 SELECT seq, first_line + nlines, src_off + src_len FROM log_chunk WHERE log_id = $1::bigint ORDER BY seq DESC LIMIT 1;
+
+-- What the exec whose byte 0 stands at $2 has written to its stdout, after chunk $3.
+-- name: runlog_stdout
+SELECT seq, body, (extract(epoch FROM ts) * 1000)::bigint FROM log_chunk
+WHERE log_id = $1::bigint AND src_off >= $2::bigint AND seq > $3::bigint AND stream = 1 ORDER BY seq LIMIT 128;

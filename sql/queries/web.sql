@@ -6,6 +6,9 @@ SELECT session_id, account_id, user_id FROM session_lookup($1::bytea);
 -- name: operator_find
 SELECT account_id, user_id FROM operator_account();
 
+-- name: web_account
+SELECT name FROM accounts WHERE id = $1::bigint;
+
 -- name: session_add
 INSERT INTO sessions (account_id, user_id, token_sha256, expires_at)
 VALUES ($1::bigint, $2::bigint, $3::bytea, now() + interval '30 days')
@@ -16,6 +19,14 @@ UPDATE sessions SET seen_at = now() WHERE id = $1::bigint AND seen_at < now() - 
 
 -- name: session_drop
 DELETE FROM sessions WHERE id = $1::bigint;
+
+-- name: signin_code_add
+WITH old AS (DELETE FROM signin_codes WHERE expires_at < now())
+INSERT INTO signin_codes (code_sha256, account_id, user_id) VALUES ($1::bytea, $2::bigint, $3::bigint)
+RETURNING rfc3339(expires_at);
+
+-- name: signin_code_take
+SELECT account_id, user_id FROM signin_code_take($1::bytea);
 
 -- name: throttle_fail
 INSERT INTO throttle AS t (address, failures) VALUES ($1::text, 1)
@@ -53,18 +64,27 @@ UNION ALL SELECT 'asb_log_bytes', '', coalesce(sum(c.upto), 0)::bigint FROM logs
 UNION ALL SELECT 'asb_feed', '', coalesce(max(id), 0) FROM feed
 ORDER BY 1, 2;
 
--- The log of a run, or of an exec; and how many lines it has, the last one counting once it has begun.
+-- The log of a run, or of an exec; how many lines it has, the last one counting once it has begun; and its
+-- last chunk.
 -- name: web_log_find
 SELECT l.id, coalesce((SELECT c.first_line + c.nlines + (get_byte(c.body, length(c.body) - 1) <> 10)::int
-	FROM log_chunk c WHERE c.log_id = l.id AND length(c.body) > 0 ORDER BY c.seq DESC LIMIT 1), 0)
+	FROM log_chunk c WHERE c.log_id = l.id AND length(c.body) > 0 ORDER BY c.seq DESC LIMIT 1), 0),
+	coalesce((SELECT c.seq FROM log_chunk c WHERE c.log_id = l.id ORDER BY c.seq DESC LIMIT 1), 0)
 FROM logs l
 WHERE l.account_id = $1::bigint
 	AND CASE WHEN $2::text IS NOT NULL
 		THEN l.run_id = (SELECT r.id FROM runs r WHERE r.name = $2::text AND r.account_id = $1::bigint) AND l.exec_id IS NULL
 		ELSE l.exec_id = (SELECT e.id FROM execs e WHERE e.name = $3::text AND e.account_id = $1::bigint) END;
 
--- Chunks from the one that holds the beginning of line $2.
+-- Chunks after $2 up to $3: at most 512 and (but for a first one that is longer alone) 512 KiB.
 -- name: web_log_chunks
-SELECT seq, stream, first_line, body FROM log_chunk
-WHERE log_id = $1::bigint AND first_line + nlines >= $2::bigint AND seq > $3::bigint
-ORDER BY seq LIMIT 32;
+SELECT seq, stream, first_line, body, (extract(epoch FROM ts) * 1000)::bigint, line_ms::text, first_line + nlines
+FROM (SELECT p.*, sum(length(body)) OVER (ORDER BY seq) - length(body) AS before
+	FROM (SELECT seq, stream, first_line, nlines, ts, body, line_ms FROM log_chunk
+		WHERE log_id = $1::bigint AND seq > $2::bigint AND seq <= $3::bigint ORDER BY seq LIMIT 512) p) q
+WHERE before < 524288
+ORDER BY seq;
+
+-- Lines before the end of the first chunk from $2 on.
+-- name: web_log_line_at
+SELECT first_line + nlines FROM log_chunk WHERE log_id = $1::bigint AND seq >= $2::bigint ORDER BY seq LIMIT 1;
