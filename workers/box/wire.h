@@ -34,7 +34,23 @@
  *
  * The shim keeps the highest epoch per lane, refuses lower ones and closes older connections of
  * the lane (admin: all lanes). After HELLO it replays every unacknowledged frame of the lane's
- * streams, then relays. Frames of a stream go to the runner whose lane started it.
+ * streams, then relays. Frames of a stream go to the runner whose lane started it. An exec's stdin
+ * stays open from one runner to the next: a later one may send STDIN and EOF, and has WIRE_WINDOW
+ * of its own before it needs a CREDIT.
+ *
+ * Questions. One may be open in a box; a second asb-ask is told so and fails. boxd puts the text
+ * into RUN/question (root's, 0644: the marker that hooks look for), and the lane takes no EXEC.
+ *
+ *	"ask":"block"   everything in the lane freezes at once; asb-ask prints the answer when it
+ *	                comes. For agents whose tools may wait.
+ *	"ask":"return"  asb-ask prints at once that the question was handed over, and exits 0. The
+ *	                exec's main process and what lies between it and asb-ask go on until FREEZE
+ *	                of lane drive (the host has seen the turn's end) or for 5 s; all else of the
+ *	                lane freezes at once. The answer goes to the exec's stdin.
+ *
+ * ANSWER does all of its work in one go, in this order: the line on stdin, the marker's removal,
+ * the thaw. So an answer whose DONE was lost is refused when it is repeated (the question is not
+ * open any more) and nothing is said twice.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +76,8 @@ enum wire_type {
 	WIRE_READY,	 /* box -> host */
 	WIRE_EXEC, /* host -> box: {"argv":[..],"env":{..},"cwd":"..","user":"agent|ask|git|root",
 		    * "lane":"drive|ask|exec:ID|admin","stdin":bool,"timeout_ms":N,
-		    * "memory_bytes":N,"pids":N} on a fresh stream. root is for setup only. */
+		    * "memory_bytes":N,"pids":N,"ask":"block|return"} on a fresh stream. root is for
+		    * setup only; ask says what asb-ask does in it (above; default block). */
 	WIRE_STARTED, /* box -> host: {"pid":N} */
 	WIRE_STDIN, /* host -> box: bytes; at most WIRE_WINDOW beyond CREDITed (boxd CREDITs too) */
 	WIRE_STDOUT,   /* box -> host: u64 offset + bytes */
@@ -79,14 +96,18 @@ enum wire_type {
 	WIRE_REFUSE,  /* gate -> box: {"reason":"..","message":".."}; also ends a stream in error */
 	WIRE_DATA,    /* both ways on egress and tar streams: bytes, under CREDIT */
 	WIRE_TAR_IN,  /* host -> box on a fresh stream: {"path":"/workspace/x","user":"agent"}; then
-		       * DATA.., EOF; answered by DONE or ERROR naming the entry */
+		       * DATA.., EOF; answered by DONE or ERROR naming the entry. With "name",
+		       * "mode" and "text": that one file, into a folder of boxd's own, and no
+		       * DATA follows */
 	WIRE_TAR_OUT, /* host -> box: {"path":"..","max_bytes":N}; answered by DATA.. then DONE */
 	WIRE_STAT,    /* host -> box: {"path":".."} -> DONE {"kind","size","mode","mtime_ms"} */
 	WIRE_LIST,    /* host -> box: {"path":".."} -> DONE {"entries":[..],"truncated":bool} */
 	WIRE_DONE,    /* box -> host: the request of this stream succeeded: {..} */
 	WIRE_QUESTION, /* box -> host, stream 0 at the shim: {"id":"..","stream":N,"text":".."} */
-	WIRE_ANSWER,   /* host -> box: {"id":"..","text":".."}; marker removed, text given to
-			* asb-ask, then thawed; DONE on stream 0 {"answered":"<id>"} */
+	WIRE_ANSWER,   /* host -> box: {"id":"..","text":".."[,"stdin":["before","after"]]}; with
+			* stdin (wanted where asb-ask returned): before, the text as a JSON string,
+			* after and a newline go to the asking exec's stdin; without, the text goes
+			* to asb-ask. DONE on stream 0 {"answered":"<id>"} */
 	WIRE_FREEZE,   /* host -> box: {"lane":".."} -> DONE {"frozen":"<lane>"} */
 	WIRE_THAW,     /* host -> box: {"lane":".."} -> DONE {"thawed":"<lane>"} */
 	WIRE_CLOCK,    /* host -> box: {"time_ms":N} after each cont or thaw */

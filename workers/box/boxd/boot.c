@@ -1,14 +1,16 @@
 /*
  * PID 1 of the initramfs. What the image and QEMU must offer:
  *
- *	initramfs   /init        asb-boxd itself (static)
- *	            /modules     one path a line, in load order, of .ko files in the initramfs; may
- *be empty or absent where the kernel has all built in /asb-ask     copied to /usr/local/bin/asb-ask
- *of the box empty folders are made here; nothing else is needed QEMU        virtio-blk   root
- *image, ext4, read-only; by default /dev/vda virtio-blk   writable disk, ext4 made on the host; by
- *default /dev/vdb virtserialport,name=asb   the channel cmdline     asb.root=X asb.disk=Y     X and
- *Y: a virtio-blk serial (serial=asb-root), or a path that begins with /dev/. asb.disk=none: a tmpfs
- *instead. init_on_free=1 panic=-1 quiet, console=ttyS0 (boxd's last words go there)
+ *	initramfs   /init, asb-boxd itself (static); /modules, one path a line, in load order, of
+ *	            .ko files there (empty or absent where the kernel has all built in); /asb-ask
+ *	            for /usr/local/bin/asb-ask of the box, /asb-hook for
+ *	            /usr/local/lib/asb/hook; empty folders are made here
+ *	QEMU        virtio-blk, root image, ext4, read-only: by default /dev/vda;
+ *	            virtio-blk, writable disk, ext4 made on the host: by default /dev/vdb;
+ *	            virtserialport,name=asb: the channel
+ *	cmdline     asb.root=X asb.disk=Y, each a virtio-blk serial (serial=asb-root) or a path
+ *	            that begins with /dev/; asb.disk=none: a tmpfs instead;
+ *	            init_on_free=1 panic=-1 quiet, console=ttyS0 (boxd's last words go there)
  *
  * The box's / is an overlay: upper and work folders on the writable disk (/upper, /work), the image
  * below. /tmp, /run and /dev/shm are tmpfs. The image needs no init, no udev and no fstab.
@@ -76,7 +78,7 @@ static bool module_load(const char *path, struct err *err)
 static bool modules_load(struct err *err)
 {
 	CLEANUP(buf) struct buf list = BUF_INIT(1 << 16);
-	char *line = list.data, *end;
+	char *line, *end;
 
 	if (!file_read("/modules", &list))
 		return true;
@@ -292,8 +294,11 @@ bool boot_machine(struct err *err)
 	if (!mount_rows(early, 3, err) || !modules_load(err) || !root_mount(err))
 		return false;
 	(void)mkdir("/box/usr/local/bin", 0755);
-	if (!program_copy("/asb-ask", "/box/usr/local/bin/asb-ask", err) || !root_switch(err) ||
-		!mount_rows(late, 5, err) || !names_mount(err))
+	(void)mkdir("/box/usr/local/lib", 0755);
+	(void)mkdir("/box/usr/local/lib/asb", 0755);
+	if (!program_copy("/asb-ask", "/box/usr/local/bin/asb-ask", err) ||
+		!program_copy("/asb-hook", "/box/usr/local/lib/asb/hook", err) ||
+		!root_switch(err) || !mount_rows(late, 5, err) || !names_mount(err))
 		return false;
 	(void)!symlink("/proc/self/fd", "/dev/fd");
 	(void)!symlink("/proc/self/fd/0", "/dev/stdin");

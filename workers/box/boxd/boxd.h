@@ -28,6 +28,15 @@ struct worker;
 #define UID_ASK 1001
 #define UID_GIT 1002
 
+/* The folder of one exec in the cgroup tree, and what each exec needs of it, held open. */
+struct exec_group {
+	char path[300]; /* "" where there is none */
+	int main_fd;	/* the folder that its processes begin in */
+	int events_fd;	/* cgroup.events, memory.events */
+	int memory_fd;
+	bool altered; /* limited, frozen, killed or out of memory once: not for another exec */
+};
+
 struct boxd {
 	struct loop *loop;
 	/* what kind of place this is */
@@ -50,7 +59,9 @@ struct boxd {
 	char boot_id[40];
 	/* groups */
 	char cgroup[256]; /* our base folder, "" where there is no cgroup2 */
-	bool lane_frozen; /* the whole driver lane */
+	uint32_t groups_made;
+	struct exec_group spare_groups[2]; /* empty ones for the next exec: [1] of the drive lane */
+	bool lane_frozen;		   /* the whole driver lane */
 	int64_t frozen_at_ms;
 	/* what is going on */
 	struct exec *execs;
@@ -110,6 +121,7 @@ void egress_drop_all(struct boxd *b);
 
 /* --- question.c --- */
 void question_listen(struct boxd *b);
+bool question_is_open(struct boxd *b);
 /* Sends the pending question again (a new host). */
 void question_resend(struct boxd *b);
 bool question_answer(struct boxd *b, const struct boxjson *in, struct err *err) NODISCARD;
@@ -121,4 +133,5 @@ void metrics_send(struct boxd *b, uint32_t stream);
 int machine_nics(void);
 void nics_add(struct buf *json); /* as members of an open array */
 int64_t machine_memory_bytes(void);
+int64_t machine_cpus(void);
 bool probe_start(struct boxd *b, uint32_t stream, struct err *err) NODISCARD;

@@ -26,8 +26,8 @@
 #define ENV_MAX 256
 /* Each costs boxd up to one window of output. */
 #define EXECS_MAX 128
-/* How long a child may take from fork to exec. A group that is out of memory ends sooner. */
-#define START_MS 10000
+/* Room in a stdin's pipe for the longest answer, beside what is not read yet. */
+#define STDIN_PIPE (4 * (int)WIRE_PAYLOAD_MAX)
 
 struct request {
 	const char *argv[BOXJSON_VALUES];
@@ -35,7 +35,7 @@ struct request {
 	size_t nenv;
 	const char *cwd, *user, *lane, *home;
 	uid_t uid;
-	bool wants_stdin, script;
+	bool wants_stdin, ask_returns;
 	int64_t timeout_ms, memory_bytes, pids;
 };
 
@@ -104,8 +104,6 @@ static bool env_read(
 		if (rq->nenv == ENV_MAX)
 			return err_set(err, ERR_TOO_LARGE, "env: too many variables");
 		env_set(pool, rq, v->key, v->text);
-		if (strcmp(v->key, "ASB_AGENT") == 0)
-			rq->script = strcmp(v->text, "script") == 0;
 	}
 	return true;
 }
@@ -114,7 +112,7 @@ static bool argv_read(struct request *rq, const struct boxjson *argv, struct err
 {
 	size_t n = 0;
 
-	if (!argv || argv->type != BOXJSON_ARRAY || !argv->count)
+	if (!argv || argv->type != BOXJSON_ARRAY || !argv->first)
 		return err_set(err, ERR_INVALID, "argv: an array with a program is wanted");
 	for (const struct boxjson *v = argv->first; v; v = v->next) {
 		if (v->type != BOXJSON_TEXT)
@@ -129,7 +127,8 @@ static bool request_read(struct boxd *b, struct pool *pool, const struct boxjson
 	struct request *rq, struct err *err)
 {
 	static const char *const known[] = {"argv", "env", "cwd", "user", "lane", "stdin",
-		"timeout_ms", "memory_bytes", "pids", NULL};
+		"timeout_ms", "memory_bytes", "pids", "ask", NULL};
+	const char *ask;
 
 	if (!boxjson_only(in, known, err) || !argv_read(rq, boxjson_find(in, "argv"), err) ||
 		!boxjson_text(in, "cwd", NULL, &rq->cwd, err) ||
@@ -138,8 +137,12 @@ static bool request_read(struct boxd *b, struct pool *pool, const struct boxjson
 		!boxjson_bool(in, "stdin", false, &rq->wants_stdin, err) ||
 		!boxjson_i64(in, "timeout_ms", 0, INT64_C(1) << 40, 0, &rq->timeout_ms, err) ||
 		!boxjson_i64(in, "memory_bytes", 0, INT64_MAX, 0, &rq->memory_bytes, err) ||
-		!boxjson_i64(in, "pids", 0, 1 << 22, 0, &rq->pids, err))
+		!boxjson_i64(in, "pids", 0, 1 << 22, 0, &rq->pids, err) ||
+		!boxjson_text(in, "ask", "block", &ask, err))
 		return false;
+	rq->ask_returns = strcmp(ask, "return") == 0;
+	if (!rq->ask_returns && strcmp(ask, "block") != 0)
+		return err_set(err, ERR_INVALID, "ask: block or return");
 	if (!user_find(rq->user, &rq->uid, &rq->home))
 		return err_set(err, ERR_INVALID, "user: no user %.32s", rq->user);
 	if (access(rq->home, F_OK))
@@ -185,6 +188,9 @@ static bool pipes_make(struct pipes *p, bool wants_stdin, struct err *err)
 {
 	if (wants_stdin && !pipe_pair(&p->ours[0], &p->theirs[0], false, err))
 		return false;
+	/* an answer is there as a whole before its reader is thawed */
+	if (wants_stdin)
+		(void)fcntl(p->ours[0], F_SETPIPE_SZ, STDIN_PIPE);
 	if (!wants_stdin) {
 		p->theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (p->theirs[0] < 0)
@@ -203,13 +209,17 @@ static bool started_wait(struct exec *e, int report, const char *program, struct
 		char what[28];
 	} said = {0};
 	struct pollfd pfd = {.fd = report, .events = POLLIN};
+	ssize_t n = read(report, &said, sizeof(said));
 
-	if (poll(&pfd, 1, START_MS) == 0) {
-		(void)kill(e->pid, SIGKILL);
-		(void)waitpid(e->pid, NULL, 0);
-		return err_set(err, ERR_TIMEOUT, "start %.64s: took too long", program);
+	if (n < 0 && errno == EAGAIN) {
+		if (poll(&pfd, 1, EXEC_START_MS) == 0) {
+			(void)kill(e->pid, SIGKILL);
+			(void)waitpid(e->pid, NULL, 0);
+			return err_set(err, ERR_TIMEOUT, "start %.64s: took too long", program);
+		}
+		n = read(report, &said, sizeof(said));
 	}
-	if (read(report, &said, sizeof(said)) != (ssize_t)sizeof(said))
+	if (n != (ssize_t)sizeof(said))
 		return true;
 	(void)waitpid(e->pid, NULL, 0);
 	said.what[sizeof(said.what) - 1] = '\0';
@@ -249,7 +259,7 @@ static struct exec *exec_new(struct boxd *b, uint32_t stream, const struct reque
 	e->stream = stream;
 	memcpy(e->lane, rq->lane, strlen(rq->lane) + 1);
 	e->driver = strcmp(rq->lane, "drive") == 0;
-	e->script = rq->script;
+	e->ask_returns = rq->ask_returns;
 	e->out[0].fd = e->out[1].fd = e->in_fd = -1;
 	buf_init(&e->ring, WIRE_WINDOW);
 	/* twice the window: whoever counts from the last CREDIT and whoever counts from zero fit */
@@ -259,9 +269,9 @@ static struct exec *exec_new(struct boxd *b, uint32_t stream, const struct reque
 	return e;
 }
 
-/* Forks; everything in *p that the child needs is closed here afterwards. */
-static bool exec_fork(struct exec *e, struct request *rq, struct pipes *p, int procs_fd,
-	struct pool *pool, struct err *err)
+/* Starts the child; everything in *p that the child needs is closed here afterwards. */
+static bool exec_fork(
+	struct exec *e, struct request *rq, struct pipes *p, struct pool *pool, struct err *err)
 {
 	struct exec_plan plan = {.argv = rq->argv,
 		.env = rq->env,
@@ -269,17 +279,15 @@ static bool exec_fork(struct exec *e, struct request *rq, struct pipes *p, int p
 		.uid = rq->uid,
 		.switch_user = e->boxd->is_root,
 		.user = rq->user,
-		.procs_fd = procs_fd};
+		.group_fd = e->group.path[0] ? e->group.main_fd : -1};
 
 	env_set(pool, rq, "ASB_EXEC", pool_printf(pool, "%u", e->stream));
 	rq->env[rq->nenv] = NULL;
 	memcpy(plan.fds, p->theirs, sizeof(plan.fds));
 	plan.report = p->report[1];
-	e->pid = fork();
+	e->pid = exec_child(&plan);
 	if (e->pid < 0)
 		return err_errno(err, ERR_BUSY, "fork");
-	if (e->pid == 0)
-		exec_child(&plan);
 	(void)close(p->report[1]);
 	p->report[1] = -1;
 	return started_wait(e, p->report[0], rq->argv[0], err);
@@ -289,7 +297,6 @@ bool exec_start(struct boxd *b, uint32_t stream, const struct boxjson *in, struc
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
 	CLEANUP(buf) struct buf json = BUF_INIT(256);
-	CLEANUP(fd) int procs_fd = -1;
 	struct request *rq = POOL_NEW(pool, struct request);
 	struct pipes p = {{-1, -1, -1}, {-1, -1, -1}, {-1, -1}};
 	struct exec *e;
@@ -303,12 +310,11 @@ bool exec_start(struct boxd *b, uint32_t stream, const struct boxjson *in, struc
 		n++;
 	if (n >= EXECS_MAX)
 		return err_set(err, ERR_BUSY, "%zu execs are there already", n);
-	if (b->lane_frozen && strcmp(rq->lane, "drive") == 0)
+	if ((b->lane_frozen || question_is_open(b)) && strcmp(rq->lane, "drive") == 0)
 		return err_set(err, ERR_CONFLICT, "lane drive is frozen");
 	e = exec_new(b, stream, rq);
-	if (!group_create(e, rq->memory_bytes, rq->pids, &procs_fd, err) ||
-		!pipes_make(&p, rq->wants_stdin, err) ||
-		!exec_fork(e, rq, &p, procs_fd, pool, err)) {
+	if (!group_create(e, rq->memory_bytes, rq->pids, err) ||
+		!pipes_make(&p, rq->wants_stdin, err) || !exec_fork(e, rq, &p, pool, err)) {
 		pipes_close(&p);
 		exec_forget(e);
 		return false;

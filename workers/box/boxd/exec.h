@@ -8,10 +8,10 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "boxd.h"
 #include "buf.h"
 #include "wire.h"
 
-struct boxd;
 struct boxjson;
 struct err;
 struct watch;
@@ -19,6 +19,8 @@ struct watch;
 /* Changes between stdout and stderr kept per exec: alternating single bytes must not cost memory.
  */
 #define EXEC_SEGMENTS 4096
+/* Deeper than any real chain from an exec's main process to a caller. */
+#define EXEC_LATE_MAX 64
 
 enum exec_state {
 	EXEC_RUNNING,  /* the main process lives */
@@ -46,10 +48,10 @@ struct exec {
 	uint32_t stream;
 	char lane[48];
 	bool driver;	  /* lane drive: in driver/, frozen by questions */
-	bool script;	  /* ASB_AGENT=script: a question freezes everything */
+	bool ask_returns; /* asb-ask does not wait: see wire.h */
 	pid_t pid;	  /* the main process; -1 once it was waited for */
 	pid_t leader;	  /* its session: the pid it had */
-	char cgroup[300]; /* "" where there are none */
+	struct exec_group group;
 	enum exec_state state;
 	/* output: bytes [base, base + ring.len) are kept */
 	struct exec_pipe out[2];
@@ -63,6 +65,7 @@ struct exec {
 	struct watch *in_watch;
 	struct buf in;
 	uint64_t in_taken; /* bytes the process took */
+	uint64_t in_own;   /* how many of all were boxd's, not the host's */
 	bool in_eof;
 	/* end */
 	struct watch *timer;
@@ -71,7 +74,9 @@ struct exec {
 	struct rusage usage;
 	int64_t duration_ms;
 	bool timed_out, oom, exit_sent, late;
-	int64_t late_ms; /* when driver/N/late freezes */
+	int64_t late_ms;		/* when the lane freezes that goes on around a question */
+	pid_t late_pids[EXEC_LATE_MAX]; /* without cgroups: who goes on till then */
+	size_t nlate;
 	int64_t killed_rest;
 };
 
@@ -81,6 +86,8 @@ struct exec *exec_find(struct boxd *b, uint32_t stream);
 void exec_forget(struct exec *e);
 
 /* --- exec_child.c: between fork and exec --- */
+/* How long a child may take to exec. A group that is out of memory ends sooner. */
+#define EXEC_START_MS 10000
 struct exec_plan {
 	const char *const *argv;
 	const char *const *env;
@@ -89,10 +96,11 @@ struct exec_plan {
 	bool switch_user;
 	const char *user;
 	int fds[3];
-	int procs_fd; /* cgroup.procs to enter, or -1 */
+	int group_fd; /* folder of the cgroup to begin in, or -1 */
 	int report;
 };
-_Noreturn void exec_child(const struct exec_plan *plan);
+/* Starts the child; its pid, or -1 and errno. */
+pid_t exec_child(const struct exec_plan *plan);
 /* Becomes the user for good, no_new_privs included; git keeps CAP_DAC_READ_SEARCH. */
 bool user_become(uid_t uid, bool switch_user);
 /* The uid of agent, ask, git, root; false for another name. */
@@ -105,6 +113,8 @@ bool exec_pipes_ended(const struct exec *e);
 void exec_pipes_drain(struct exec *e); /* reads what is there; EOF or nothing left closes */
 bool exec_credit(struct exec *e, uint64_t value, struct err *err);
 bool exec_stdin(struct exec *e, const void *data, size_t n, struct err *err);
+/* The same from boxd itself: it does not count as the host's. */
+bool exec_stdin_own(struct exec *e, const void *data, size_t n, struct err *err);
 void exec_stdin_eof(struct exec *e);
 bool exec_pump(struct boxd *b);	  /* one frame of one exec; false: nothing to send */
 void exec_rewind(struct exec *e); /* a new host: send again from the last safe byte */
@@ -119,17 +129,19 @@ void exec_exit_send(struct exec *e);
 /* --- group.c: everything an exec started, by cgroup or by /proc --- */
 void group_init(struct boxd *b);
 void group_done(struct boxd *b);
-bool group_create(
-	struct exec *e, int64_t memory_bytes, int64_t pids, int *procs_fd, struct err *err);
+/* e->group: a spare one, or a new one; with limits where they are not 0. */
+bool group_create(struct exec *e, int64_t memory_bytes, int64_t pids, struct err *err);
+/* Lets go of an empty group. */
 void group_remove(struct exec *e);
 /* Sends signo to all processes of the exec; how many there were (zombies do not count). */
 int group_signal(struct exec *e, int signo);
 int group_count(struct exec *e);
-bool group_had_oom(const struct exec *e);
+bool group_had_oom(struct exec *e);
 /* The exec a process belongs to, or NULL. */
 struct exec *group_exec_of(struct boxd *b, pid_t pid);
 /* Freezes or thaws an exec (but its `late` part), or every exec of a lane. */
 void group_freeze(struct exec *e, bool frozen);
 void group_freeze_late(struct exec *e, bool frozen);
-/* Moves the chain from pid up to the exec's main process to `late`. */
+/* Moves the chain from pid up, and the exec's main process, to `late`; and all of it back. */
 void group_move_late(struct exec *e, pid_t pid);
+void group_move_back(struct exec *e);

@@ -12,6 +12,7 @@
 #include "boxd.h"
 #include "boxjson.h"
 #include "cleanup.h"
+#include "lanes.h"
 #include "loop.h"
 #include "text.h"
 
@@ -61,7 +62,7 @@ static void running_check(struct exec *e, int64_t now)
 {
 	if (e->late_ms && now >= e->late_ms) {
 		e->late_ms = 0;
-		group_freeze_late(e, true);
+		lane_drive_freeze(e->boxd);
 	}
 	if (e->deadline_ms && now >= e->deadline_ms && !(e->driver && e->boxd->lane_frozen)) {
 		e->timed_out = true;

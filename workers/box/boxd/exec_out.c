@@ -149,7 +149,7 @@ static void stdin_write(struct exec *e)
 		buf_reset(&e->in);
 	}
 	if (e->boxd->ready) {
-		wire_put_u64(credit, e->in_taken + WIRE_WINDOW);
+		wire_put_u64(credit, e->in_taken + WIRE_WINDOW - e->in_own);
 		channel_send_raw(e->boxd, WIRE_CREDIT, e->stream, credit, sizeof(credit));
 	}
 	if (e->in_eof && !e->in.len)
@@ -174,6 +174,17 @@ bool exec_stdin(struct exec *e, const void *data, size_t n, struct err *err)
 		return err_set(err, ERR_INVALID, "stdin of stream %u after its end", e->stream);
 	if (!buf_add(&e->in, data, n))
 		return err_set(err, ERR_INVALID, "stdin of stream %u beyond its credit", e->stream);
+	stdin_write(e);
+	return true;
+}
+
+bool exec_stdin_own(struct exec *e, const void *data, size_t n, struct err *err)
+{
+	if (e->in_fd < 0 || e->in_eof)
+		return err_set(err, ERR_CONFLICT, "stream %u has no open stdin", e->stream);
+	if (!buf_add(&e->in, data, n))
+		return err_set(err, ERR_BUSY, "stdin of stream %u is full", e->stream);
+	e->in_own += n;
 	stdin_write(e);
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
- * Everything an exec started. With a cgroup2 that we may write: driver/<stream>/{main,late} for the
- * drive lane, exec/<stream>/main for others; a limit on the exec's folder holds for both parts, a
+ * Everything an exec started. With a cgroup2 that we may write: driver/<number>/{main,late} for the
+ * drive lane, exec/<number>/main for others; a limit on the exec's folder holds for both parts, a
  * freeze of driver/ holds for the lane. Without one: boxd is the subreaper of all, and members are
  * found in /proc by parent, session or the ASB_EXEC variable they were started with.
  */
@@ -78,6 +78,77 @@ static void base_find(struct boxd *b)
 	b->cgroup[0] = '\0';
 }
 
+static void folder_remove(const char *parent, const char *name)
+{
+	char path[400];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", parent, name) < sizeof(path))
+		(void)rmdir(path);
+}
+
+static void fd_drop(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+static void group_drop(struct exec_group *g)
+{
+	if (!g->path[0])
+		return;
+	fd_drop(&g->main_fd);
+	fd_drop(&g->events_fd);
+	fd_drop(&g->memory_fd);
+	folder_remove(g->path, "main");
+	folder_remove(g->path, "late");
+	(void)rmdir(g->path);
+	g->path[0] = '\0';
+}
+
+static int group_open(const struct exec_group *g, const char *name, int flags)
+{
+	char path[340];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", g->path, name);
+	return open(path, flags | O_RDONLY | O_CLOEXEC);
+}
+
+static bool group_fill(struct boxd *b, bool driver, struct exec_group *g, struct err *err)
+{
+	char name[32], path[340];
+
+	*g = (struct exec_group){.main_fd = -1, .events_fd = -1, .memory_fd = -1};
+	(void)snprintf(name, sizeof(name), "%s/%u", driver ? "driver" : "exec", ++b->groups_made);
+	if (!folder_make(b->cgroup, name, g->path, sizeof(g->path)) ||
+		!folder_make(g->path, "main", path, sizeof(path)) ||
+		(driver && !folder_make(g->path, "late", path, sizeof(path))))
+		return err_errno(err, ERR_INTERNAL, "make group %s", name);
+	g->main_fd = group_open(g, "main", O_DIRECTORY);
+	g->events_fd = group_open(g, "cgroup.events", 0);
+	g->memory_fd = group_open(g, "memory.events", 0); /* only where that controller is */
+	if (g->main_fd < 0 || g->events_fd < 0)
+		return err_errno(err, ERR_INTERNAL, "open group %s", name);
+	return true;
+}
+
+static bool group_make(struct boxd *b, bool driver, struct exec_group *g, struct err *err)
+{
+	if (group_fill(b, driver, g, err))
+		return true;
+	group_drop(g);
+	return false;
+}
+
+/* One of each kind before there is an exec, so that a template holds them. */
+static void spares_make(struct boxd *b)
+{
+	struct err ignored;
+
+	for (int i = 0; i < 2; i++)
+		(void)!group_make(b, i == 1, &b->spare_groups[i], &ignored);
+}
+
 void group_init(struct boxd *b)
 {
 	static const char *const parts[] = {"exec", "driver"};
@@ -101,59 +172,59 @@ void group_init(struct boxd *b)
 		if (b->owns_machine && memory > 2 * RESERVE_BYTES)
 			(void)file_put(part, "memory.max", text);
 	}
-}
-
-static void folder_remove(const char *parent, const char *name)
-{
-	char path[400];
-
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", parent, name) < sizeof(path))
-		(void)rmdir(path);
+	spares_make(b);
 }
 
 void group_done(struct boxd *b)
 {
 	if (!b->cgroup[0])
 		return;
+	group_drop(&b->spare_groups[0]);
+	group_drop(&b->spare_groups[1]);
 	folder_remove(b->cgroup, "exec");
 	folder_remove(b->cgroup, "driver");
 	(void)rmdir(b->cgroup);
 }
 
-bool group_create(
-	struct exec *e, int64_t memory_bytes, int64_t pids, int *procs_fd, struct err *err)
+bool group_create(struct exec *e, int64_t memory_bytes, int64_t pids, struct err *err)
 {
 	struct boxd *b = e->boxd;
-	char name[32], path[340], text[32];
+	struct exec_group *spare = &b->spare_groups[e->driver ? 1 : 0];
+	char text[32];
 
 	if (!b->cgroup[0])
 		return true;
-	(void)snprintf(name, sizeof(name), "%s/%u", e->driver ? "driver" : "exec", e->stream);
-	if (!folder_make(b->cgroup, name, e->cgroup, sizeof(e->cgroup)) ||
-		!folder_make(e->cgroup, "main", path, sizeof(path)) ||
-		(e->driver && !folder_make(e->cgroup, "late", path, sizeof(path))))
-		return err_errno(err, ERR_INTERNAL, "make group of stream %u", e->stream);
+	if (spare->path[0]) {
+		e->group = *spare;
+		spare->path[0] = '\0';
+	} else if (!group_make(b, e->driver, &e->group, err)) {
+		return false;
+	}
+	e->group.altered = memory_bytes || pids;
 	(void)snprintf(text, sizeof(text), "%lld", (long long)memory_bytes);
 	if (memory_bytes) {
-		(void)file_put(e->cgroup, "memory.max", text);
-		(void)file_put(e->cgroup, "memory.swap.max", "0");
+		(void)file_put(e->group.path, "memory.max", text);
+		(void)file_put(e->group.path, "memory.swap.max", "0");
 	}
 	(void)snprintf(text, sizeof(text), "%lld", (long long)pids);
 	if (pids)
-		(void)file_put(e->cgroup, "pids.max", text);
-	(void)snprintf(path, sizeof(path), "%s/main/cgroup.procs", e->cgroup);
-	*procs_fd = open(path, O_WRONLY | O_CLOEXEC);
-	return *procs_fd >= 0 ? true : err_errno(err, ERR_INTERNAL, "open %s", path);
+		(void)file_put(e->group.path, "pids.max", text);
+	return true;
 }
 
 void group_remove(struct exec *e)
 {
-	if (!e->cgroup[0])
+	struct exec_group *spare = &e->boxd->spare_groups[e->driver ? 1 : 0];
+
+	if (!e->group.path[0])
 		return;
-	folder_remove(e->cgroup, "main");
-	folder_remove(e->cgroup, "late");
-	(void)rmdir(e->cgroup);
-	e->cgroup[0] = '\0';
+	/* to make a group anew costs the kernel more than a process does */
+	if (!spare->path[0] && !e->group.altered && !group_count(e)) {
+		*spare = e->group;
+		e->group.path[0] = '\0';
+		return;
+	}
+	group_drop(&e->group);
 }
 
 /* Calls kill for each process of one part; counts those that are there. */
@@ -162,7 +233,7 @@ static int part_signal(const struct exec *e, const char *part, int signo)
 	CLEANUP(buf) struct buf procs = BUF_INIT(1 << 20);
 	int n = 0;
 
-	file_get(e->cgroup, part, &procs);
+	file_get(e->group.path, part, &procs);
 	for (char *p = procs.data, *end; *p; p = *end ? end + 1 : end) {
 		long pid = strtol(p, &end, 10);
 
@@ -182,52 +253,66 @@ int group_signal(struct exec *e, int signo)
 {
 	int n;
 
-	if (!e->cgroup[0])
+	if (!e->group.path[0])
 		return proc_signal(e, signo);
 	n = part_signal(e, "main/cgroup.procs", signo) + part_signal(e, "late/cgroup.procs", signo);
-	/* the kernel's own killing cannot be outrun by forks, and reaches frozen processes */
-	if (signo == SIGKILL)
-		(void)file_put(e->cgroup, "cgroup.kill", "1");
+	/* the kernel's own killing cannot be outrun by forks, and reaches frozen processes; what
+	 * is begun in a group that was killed once, some kernels kill too */
+	if (signo == SIGKILL) {
+		e->group.altered = true;
+		(void)file_put(e->group.path, "cgroup.kill", "1");
+	}
 	return n;
+}
+
+/* What a file that is held open says now, "" where it cannot be read. */
+static void text_again(int fd, char *out, size_t size)
+{
+	ssize_t n = fd < 0 ? 0 : pread(fd, out, size - 1, 0);
+
+	out[n > 0 ? n : 0] = '\0';
 }
 
 int group_count(struct exec *e)
 {
-	CLEANUP(buf) struct buf events = BUF_INIT(4096);
+	char events[256];
 
-	if (!e->cgroup[0])
+	if (!e->group.path[0])
 		return proc_signal(e, 0);
-	file_get(e->cgroup, "cgroup.events", &events);
-	if (strstr(events.data, "populated 0"))
+	text_again(e->group.events_fd, events, sizeof(events));
+	if (strstr(events, "populated 0"))
 		return 0;
 	return part_signal(e, "main/cgroup.procs", 0) + part_signal(e, "late/cgroup.procs", 0);
 }
 
-bool group_had_oom(const struct exec *e)
+bool group_had_oom(struct exec *e)
 {
-	CLEANUP(buf) struct buf events = BUF_INIT(4096);
+	char events[512];
 	const char *at;
 
-	if (!e->cgroup[0])
+	if (!e->group.path[0])
 		return false;
-	file_get(e->cgroup, "memory.events", &events);
-	at = strstr(events.data, "oom_kill ");
-	return at && strtol(at + strlen("oom_kill "), NULL, 10) > 0;
+	text_again(e->group.memory_fd, events, sizeof(events));
+	at = strstr(events, "oom_kill ");
+	if (!at || strtol(at + strlen("oom_kill "), NULL, 10) <= 0)
+		return false;
+	e->group.altered = true;
+	return true;
 }
 
 struct exec *group_exec_of(struct boxd *b, pid_t pid)
 {
 	CLEANUP(buf) struct buf text = BUF_INIT(4096);
-	char folder[32], want[64];
+	char folder[32], want[320];
 
 	if (!b->cgroup[0])
 		return proc_exec_of(b, pid);
 	(void)snprintf(folder, sizeof(folder), "/proc/%d", (int)pid);
 	file_get(folder, "cgroup", &text);
 	for (struct exec *e = b->execs; e; e = e->next) {
-		(void)snprintf(
-			want, sizeof(want), "/%s/%u/", e->driver ? "driver" : "exec", e->stream);
-		if (e->cgroup[0] && strstr(text.data, want))
+		/* "/driver/N/": where the tree is mounted does not matter */
+		(void)snprintf(want, sizeof(want), "%s/", e->group.path + strlen(b->cgroup));
+		if (e->group.path[0] && strstr(text.data, want))
 			return e;
 	}
 	return NULL;
@@ -235,8 +320,9 @@ struct exec *group_exec_of(struct boxd *b, pid_t pid)
 
 static void part_freeze(struct exec *e, const char *name, bool frozen)
 {
-	if (e->cgroup[0])
-		(void)file_put(e->cgroup, name, frozen ? "1" : "0");
+	e->group.altered = true;
+	if (e->group.path[0])
+		(void)file_put(e->group.path, name, frozen ? "1" : "0");
 	else
 		proc_freeze(e, frozen);
 }
@@ -248,22 +334,48 @@ void group_freeze(struct exec *e, bool frozen)
 
 void group_freeze_late(struct exec *e, bool frozen)
 {
+	e->nlate = 0;
 	part_freeze(e, "late/cgroup.freeze", frozen);
+}
+
+static void process_move(struct exec *e, const char *part, pid_t pid)
+{
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%d", (int)pid);
+	(void)file_put(e->group.path, part, text);
 }
 
 void group_move_late(struct exec *e, pid_t pid)
 {
-	char text[16];
-
-	/* up to the main process; 64 is deeper than any real chain, and ends a loop made of races
-	 */
-	for (int i = 0; e->cgroup[0] && i < 64 && pid > 1; i++) {
-		(void)snprintf(text, sizeof(text), "%d", (int)pid);
-		if (group_exec_of(e->boxd, pid) != e)
-			break;
-		(void)file_put(e->cgroup, "late/cgroup.procs", text);
-		if (pid == e->pid)
-			break;
+	e->nlate = 0;
+	if (e->pid > 1)
+		e->late_pids[e->nlate++] = e->pid;
+	/* the caller may have left its parents behind: then the chain is short */
+	while (pid > 1 && pid != e->pid && e->nlate < EXEC_LATE_MAX &&
+		group_exec_of(e->boxd, pid) == e) {
+		e->late_pids[e->nlate++] = pid;
 		pid = proc_parent(pid);
+	}
+	for (size_t i = 0; e->group.path[0] && i < e->nlate; i++)
+		process_move(e, "late/cgroup.procs", e->late_pids[i]);
+}
+
+void group_move_back(struct exec *e)
+{
+	/* a fork between two looks shows in the next; ten end a fork bomb's chase */
+	for (int i = 0; e->group.path[0] && i < 10; i++) {
+		CLEANUP(buf) struct buf procs = BUF_INIT(1 << 20);
+
+		file_get(e->group.path, "late/cgroup.procs", &procs);
+		if (!procs.len)
+			break;
+		for (char *p = procs.data, *end; *p; p = *end ? end + 1 : end) {
+			long pid = strtol(p, &end, 10);
+
+			if (end == p)
+				break;
+			process_move(e, "main/cgroup.procs", (pid_t)pid);
+		}
 	}
 }

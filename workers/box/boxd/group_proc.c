@@ -95,6 +95,15 @@ struct exec *proc_exec_of(struct boxd *b, pid_t pid)
 	return NULL;
 }
 
+/* Goes on while the rest of its exec is stopped. */
+static bool is_late(const struct exec *e, pid_t pid)
+{
+	for (size_t i = 0; i < e->nlate; i++)
+		if (e->late_pids[i] == pid)
+			return true;
+	return false;
+}
+
 int proc_signal(struct exec *e, int signo)
 {
 	DIR *dir = opendir("/proc");
@@ -109,7 +118,7 @@ int proc_signal(struct exec *e, int signo)
 			p.state == 'Z' || proc_exec_of(e->boxd, (pid_t)pid) != e)
 			continue;
 		n++;
-		if (signo)
+		if (signo && !(signo == SIGSTOP && is_late(e, (pid_t)pid)))
 			(void)kill((pid_t)pid, signo);
 	}
 	if (dir)

@@ -46,7 +46,7 @@ static void machine_add(struct buf *json)
 	boxjson_add_key(json, "machine");
 	(void)buf_addc(json, '{');
 	boxjson_add_i64(json, "memory_bytes", machine_memory_bytes());
-	boxjson_add_i64(json, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	boxjson_add_i64(json, "cpus", machine_cpus());
 	boxjson_add_i64(json, "nics", machine_nics());
 	boxjson_add_i64(json, "uid", (int64_t)getuid());
 	boxjson_add_i64(json, "clock_ms", time_now_ms());

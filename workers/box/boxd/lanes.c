@@ -41,6 +41,7 @@ void lane_drive_thaw(struct boxd *b)
 		e->late_ms = 0;
 		if (e->deadline_ms)
 			e->deadline_ms += frozen_ms;
+		group_move_back(e);
 		group_freeze(e, false);
 		group_freeze_late(e, false);
 		exec_check(e);
@@ -50,7 +51,13 @@ void lane_drive_thaw(struct boxd *b)
 void lane_freeze_around(struct exec *e, int pid)
 {
 	group_move_late(e, pid);
-	group_freeze(e, true);
+	for (struct exec *x = e->boxd->execs; x; x = x->next) {
+		if (!x->driver)
+			continue;
+		group_freeze(x, true);
+		if (x != e)
+			group_freeze_late(x, true);
+	}
 	e->late_ms = time_boot_ms() + LATE_MS;
 	exec_check(e);
 }

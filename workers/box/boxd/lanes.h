@@ -17,6 +17,6 @@ bool lane_thaw_request(struct boxd *b, uint32_t stream, const struct boxjson *in
 /* Both are fine when it is so already. */
 void lane_drive_freeze(struct boxd *b);
 void lane_drive_thaw(struct boxd *b);
-/* For a question of an agent that answers later: all but the chain from pid up to the main process
- * freeze at once, that chain after 5 s. */
+/* For a question whose asker does not wait: all of the lane freezes at once but the chain from pid
+ * up to the main process of e, and that after 5 s. */
 void lane_freeze_around(struct exec *e, int pid);

@@ -73,7 +73,7 @@ static int answer_print(FILE *in)
 		(void)fputs("asb-ask: ", to);
 	while ((n = fread(text, 1, sizeof(text), in)) > 0) {
 		(void)fwrite(text, 1, n, to);
-		last = text[n - 1];
+		last = (unsigned char)text[n - 1];
 	}
 	if (last != '\n')
 		(void)fputc('\n', to);

@@ -136,6 +136,9 @@ int main(int argc, char **argv)
 	struct boxd b = {.run_dir = "/run/asb", .proxy_port = PROXY_PORT, .egress_fd = -1};
 	int fd;
 
+	/* whoever started us may have ignored some: what we start inherits that */
+	for (int s = 1; s < 65; s++)
+		(void)signal(s, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)setenv("PATH", PATH_DEFAULT, 1);
 	b.is_root = geteuid() == 0;

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,18 +33,32 @@ static int64_t meminfo_bytes(const char *name)
 	return at ? strtoll(at + strlen(name), NULL, 10) * 1024 : 0;
 }
 
+/* Not from /proc/meminfo: HELLO says it, when a clone has translated nothing yet. */
 int64_t machine_memory_bytes(void)
 {
-	return meminfo_bytes("MemTotal:");
+	struct sysinfo si = {0};
+
+	return sysinfo(&si) ? 0 : (int64_t)(si.totalram * si.mem_unit);
+}
+
+int64_t machine_cpus(void)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(0, sizeof(cpus), &cpus) ? 0 : CPU_COUNT(&cpus);
 }
 
 /* Calls add for each network interface but the loopback; how many there are. */
 static int nics_each(struct buf *json)
 {
-	DIR *dir = opendir("/sys/class/net");
+	static DIR *dir; /* held open from the first look on, in a template */
 	struct dirent *d;
 	int n = 0;
 
+	if (dir)
+		rewinddir(dir);
+	else
+		dir = opendir("/sys/class/net");
 	while (dir && (d = readdir(dir))) {
 		if (d->d_name[0] == '.' || strcmp(d->d_name, "lo") == 0)
 			continue;
@@ -51,8 +66,6 @@ static int nics_each(struct buf *json)
 		if (json)
 			boxjson_add_text(json, NULL, d->d_name);
 	}
-	if (dir)
-		(void)closedir(dir);
 	return n;
 }
 

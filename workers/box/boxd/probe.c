@@ -65,11 +65,8 @@ static int try_start(size_t i, int *failed)
 
 	(void)inet_pton(AF_INET, tries[i].address, &to.sin_addr);
 	*failed = 0;
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) && errno != EINPROGRESS)
-		*failed = errno;
-	else if (fd < 0)
-		*failed = errno;
-	else if (!tcp && send(fd, dns_query, sizeof(dns_query) - 1, MSG_NOSIGNAL) < 0)
+	if (fd < 0 || (connect(fd, (struct sockaddr *)&to, sizeof(to)) && errno != EINPROGRESS) ||
+		(!tcp && send(fd, dns_query, sizeof(dns_query) - 1, MSG_NOSIGNAL) < 0))
 		*failed = errno;
 	if (*failed && fd >= 0) {
 		(void)close(fd);

@@ -1,8 +1,9 @@
 /*
- * The one question a run may have open. asb-ask connects to RUN/ask.sock, sends the text, ends its
- * side and waits; boxd puts the root-owned marker RUN/question, freezes, and tells the host. The
- * answer goes to the socket first, then the marker is removed, then the lane is thawed: whoever
- * wakes finds the answer there. State is here and in frames, never in the marker file.
+ * The one question a run may have open. asb-ask connects to RUN/ask.sock, sends the text and ends
+ * its side; boxd puts the root-owned marker RUN/question, freezes, and tells the host. The answer
+ * goes first to where it is waited for (the socket, or the stdin of an exec whose asb-ask was let
+ * go at once), then the marker is removed, then the lane is thawed: whoever wakes finds the answer
+ * there. State is here and in frames, never in the marker file.
  */
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,6 +26,9 @@
 
 #define TEXT_MAX (64u * 1024)
 #define CALLERS_MAX 8
+#define HANDED_OVER                                                                             \
+	"Your question was handed over. Stop now: every tool is refused until it is answered; " \
+	"the answer comes as the next message.\n"
 
 /* A connection of asb-ask. At most one of them is the pending question. */
 struct question {
@@ -49,23 +53,29 @@ static void marker_remove(const struct boxd *b)
 	char path[256];
 
 	marker_path(b, "", path, sizeof(path));
-	if (unlink(path) && errno == EISDIR)
-		(void)rmdir(path);
+	(void)unlink(path);
 }
 
-static void marker_put(const struct boxd *b, const struct buf *text)
+/* The agent may make files beside the marker: its name is freed of whatever has it, and the new
+ * file is made under a name that cannot have been guessed. */
+static bool marker_put(const struct boxd *b, const struct buf *text)
 {
-	char path[256], tmp[256];
+	char path[256], tmp[256], suffix[ID_SIZE];
 	CLEANUP(fd) int fd = -1;
+	struct stat st;
 
 	marker_path(b, "", path, sizeof(path));
-	marker_path(b, ".new", tmp, sizeof(tmp));
-	marker_remove(b);
-	(void)unlink(tmp);
+	random_id(suffix, sizeof(suffix), ".", 20);
+	marker_path(b, suffix, tmp, sizeof(tmp));
+	if (!lstat(path, &st) && rename(path, tmp))
+		return false;
+	random_id(suffix, sizeof(suffix), ".", 20);
+	marker_path(b, suffix, tmp, sizeof(tmp));
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd >= 0)
-		(void)!write(fd, text->data, text->len);
-	(void)rename(tmp, path);
+	if (fd < 0)
+		return false;
+	(void)!write(fd, text->data, text->len);
+	return fchmod(fd, 0644) == 0 && rename(tmp, path) == 0;
 }
 
 static void asker_close(struct question *q)
@@ -97,6 +107,11 @@ static struct question *pending(struct boxd *b)
 		if (q->pending)
 			break;
 	return q;
+}
+
+bool question_is_open(struct boxd *b)
+{
+	return pending(b) != NULL;
 }
 
 /* First line "ok" or "error"; then the text. A socket takes 64 KiB without waiting. */
@@ -151,19 +166,25 @@ static void question_open(struct question *q)
 		wrong = "the question is empty or not UTF-8\n";
 	random_id(q->id, sizeof(q->id), "q-", 16);
 	q->stream = e ? e->stream : 0;
-	if (!wrong && !question_send(b, q))
+	/* the marker is there before anybody learns of the question */
+	if (!wrong && !marker_put(b, &q->text))
+		wrong = "the question cannot be marked as open\n";
+	if (!wrong && !question_send(b, q)) {
+		marker_remove(b);
 		wrong = "the question is too long\n";
+	}
 	if (wrong) {
 		asker_tell(q, "error\n", wrong);
 		question_free(q);
 		return;
 	}
 	q->pending = true;
-	marker_put(b, &q->text);
-	if (e->script)
-		lane_drive_freeze(b);
-	else
+	if (e->ask_returns) {
 		lane_freeze_around(e, q->pid);
+		asker_tell(q, "ok\n", HANDED_OVER);
+	} else {
+		lane_drive_freeze(b);
+	}
 }
 
 static void asker_ready(struct loop *loop, uint32_t events, void *arg)
@@ -246,16 +267,44 @@ void question_listen(struct boxd *b)
 	(void)loop_add_fd(b->loop, fd, EPOLLIN, asker_accept, b);
 }
 
+/* before, the text as a JSON string, after, newline: one line on the stdin of the exec that asked.
+ */
+static bool answer_stdin(
+	const struct question *q, const char *text, const struct boxjson *around, struct err *err)
+{
+	CLEANUP(buf) struct buf line = BUF_INIT(2 * WIRE_PAYLOAD_MAX);
+	struct exec *e = exec_find(q->boxd, q->stream);
+	const struct boxjson *before = around->first, *after = before ? before->next : NULL;
+
+	if (around->type != BOXJSON_ARRAY || !after || after->next ||
+		before->type != BOXJSON_TEXT || after->type != BOXJSON_TEXT)
+		return err_set(err, ERR_INVALID, "stdin: two texts are wanted");
+	(void)buf_adds(&line, before->text);
+	boxjson_add_quoted(&line, text, strlen(text));
+	(void)buf_adds(&line, after->text);
+	(void)buf_addc(&line, '\n');
+	if (!e || line.failed)
+		return err_set(err, ERR_CONFLICT, "the exec of question %s is gone", q->id);
+	return exec_stdin_own(e, line.data, line.len, err);
+}
+
 bool question_answer(struct boxd *b, const struct boxjson *in, struct err *err)
 {
 	CLEANUP(buf) struct buf json = BUF_INIT(256);
+	const struct boxjson *around = boxjson_find(in, "stdin");
 	struct question *q = pending(b);
 	const char *id, *text;
+	struct exec *e;
 
 	if (!boxjson_text(in, "id", "", &id, err) || !boxjson_text(in, "text", "", &text, err))
 		return false;
 	if (!q || strcmp(q->id, id) != 0)
 		return err_set(err, ERR_NOT_FOUND, "question %.32s is not open", id);
+	e = exec_find(b, q->stream);
+	if (!around && e && e->ask_returns)
+		return err_set(err, ERR_INVALID, "stdin is missing: asb-ask does not wait");
+	if (around && !answer_stdin(q, text, around, err))
+		return false;
 	asker_tell(q, "ok\n", text);
 	marker_remove(b);
 	question_free(q);
