@@ -2,7 +2,7 @@
 /*
  * asb-gate inside: connections of shims, the streams their boxes opened, and the transfers that
  * serve them. gate_server.c speaks frames, gate_stream.c is one request from its first byte to its
- * egress row, gate_fetch.c is libcurl on our loop.
+ * egress row, gate_fetch.c is libcurl on our loop, gate_model.c what a model call is besides.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +14,7 @@
 #include "err.h"
 #include "gate_http.h"
 #include "gate_routes.h"
+#include "gate_usage.h"
 #include "wire.h"
 
 struct config;
@@ -53,6 +54,19 @@ struct gate_conn {
 	size_t nstreams;
 };
 
+/* A request to the model's host under way: what its row will say, and the key's cover. */
+struct model_call {
+	int64_t start_ms, first_ms; /* time_boot_ms; first_ms 0: no head yet */
+	const char *path;
+	int status;
+	bool is_stream, is_json;
+	struct usage usage;
+	const char *key; /* never shown: its bytes come out of an answer as stars */
+	size_t key_n;
+	struct buf held; /* the end of what came that may be the beginning of the key */
+	bool has_row;
+};
+
 struct gate_stream {
 	struct gate_conn *conn;
 	struct gate_stream *next, **prev;
@@ -70,8 +84,12 @@ struct gate_stream {
 	uint64_t sent, allowed;	     /* to the box */
 	CURL *easy;
 	struct curl_slist *headers;
-	struct buf head; /* response head being collected */
-	bool head_sent, read_paused, write_paused;
+	struct buf head;	 /* response head being collected */
+	struct model_call *call; /* NULL: another route, or not begun */
+	int64_t body_bytes;	 /* decoded, of the request */
+	enum err_code
+		body_error; /* ERR_NONE, or how the request's body went wrong while curl read it */
+	bool head_sent, chunked, read_paused, write_paused;
 };
 
 /* gate_server.c */
@@ -91,12 +109,29 @@ void gate_stream_free(struct gate_stream *s); /* without another word to the box
 void gate_stream_refuse(struct gate_stream *s, int status, const char *reason, const char *message);
 /* The transfer is over: EOF to the box, the row, gone. error: NULL or what went wrong. */
 void gate_stream_finish(struct gate_stream *s, const char *error);
-/* Sends body bytes under credit; false: not now. */
+/* Sends bytes under credit; false: not now. */
 bool gate_stream_send(struct gate_stream *s, const void *data, size_t n);
+bool gate_stream_has_room(const struct gate_stream *s, size_t n);
 /* curl took body bytes: reads on and lets the box send more. */
 void gate_stream_body_more(struct gate_stream *s);
 void gate_egress_row(struct gate *g, const struct gate_caller *who, const char *route,
 	const char *target, bool allowed, const char *reason, uint64_t up, uint64_t down);
+
+/* gate_model.c: for a stream with a call. */
+void model_call_begin(struct gate_stream *s);
+void model_call_done(struct gate_stream *s); /* writes the row, unless it is written */
+/* A line of the answer's head; false: the answer may not go on. */
+bool model_call_header(struct model_call *m, const char *line, size_t n);
+void model_call_head(struct model_call *m, long status);
+/* Body bytes as they may be shown, in the empty out; no more than came and MODEL_KEY_MAX. */
+void model_call_body(struct model_call *m, const char *data, size_t n, struct buf *out);
+/* The rest of them. NULL, or the word for how the answer is not whole although it ended well. */
+const char *model_call_end(struct model_call *m, struct buf *out);
+/* Ends it as this, in the row. */
+void model_call_error(struct model_call *m, const char *word);
+/* What a client of the model's API reads: the text of an error. */
+const char *model_error_json(struct pool *pool, int status, const char *message);
+#define MODEL_KEY_MAX 1024 /* bytes */
 
 /* gate_fetch.c */
 bool fetch_init(struct gate *g, struct err *err) NODISCARD;

@@ -1,7 +1,8 @@
 /*
  * libcurl's multi interface on our loop: one transfer a stream, paused whenever the box has not
  * sent enough or has not taken enough. Upstream answers are passed through by an allow list of
- * headers; redirects are never followed, since the place they name was not checked.
+ * headers, in chunks, so that an answer that broke off cannot be taken for a whole one; redirects
+ * are never followed, since the place they name was not checked.
  */
 #include "gate.h"
 
@@ -9,10 +10,14 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "config.h"
 #include "log.h"
 #include "loop.h"
 #include "pool.h"
 #include "text.h"
+
+/* What goes around a piece of body: a chunk's size, line ends, the last chunk. */
+#define BODY_BESIDE 64
 
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
@@ -26,8 +31,11 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 		buf_reset(&s->head);
 		return size * n;
 	}
+	if (s->call && !model_call_header(s->call, line, len))
+		return 0;
 	colon = memchr(line, ':', len);
-	if (colon && gate_header_passes(s->route->pass_down, line, (size_t)(colon - line))) {
+	if (colon && gate_header_passes(s->route->pass_down, line, (size_t)(colon - line)) &&
+		!(s->call && *s->call->key && memmem(line, len, s->call->key, s->call->key_n))) {
 		(void)buf_add(&s->head, line, len);
 		(void)buf_adds(&s->head, "\r\n");
 	}
@@ -47,25 +55,63 @@ static bool head_send(struct gate_stream *s)
 		status = 502;
 		buf_reset(&s->head);
 	}
-	(void)buf_addf(&b, "HTTP/1.1 %ld %s\r\n%sConnection: close\r\n\r\n", status,
-		status < 300 ? "OK" : "Error", s->head.data);
+	s->chunked = !s->req.is_http10;
+	(void)buf_addf(&b, "HTTP/1.1 %ld %s\r\n%s%sConnection: close\r\n\r\n", status,
+		status < 300 ? "OK" : "Error", s->head.data,
+		s->chunked ? "Transfer-Encoding: chunked\r\n" : "");
 	if (!gate_stream_send(s, b.data, b.len))
 		return false;
+	if (s->call)
+		model_call_head(s->call, status);
 	s->head_sent = true;
 	return true;
 }
 
+/* A chunk, and the last one where it is the end. There is room for it. */
+static void chunk_send(struct gate_stream *s, const char *data, size_t n, bool is_end)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(CURL_MAX_WRITE_SIZE + MODEL_KEY_MAX + BODY_BESIDE);
+
+	if (n && s->chunked)
+		(void)buf_addf(&b, "%zx\r\n", n);
+	(void)buf_add(&b, data, n);
+	if (n && s->chunked)
+		(void)buf_adds(&b, "\r\n");
+	if (is_end && s->chunked)
+		(void)buf_adds(&b, "0\r\n\r\n");
+	(void)gate_stream_send(s, b.data, b.len);
+}
+
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
+	CLEANUP(buf) struct buf shown = BUF_INIT(CURL_MAX_WRITE_SIZE + MODEL_KEY_MAX);
 	struct gate_stream *s = arg;
 
+	n *= size;
 	if (s->sent > GATE_BYTES_MAX)
 		return 0;
-	if (!head_send(s) || !gate_stream_send(s, data, size * n)) {
+	/* the end must fit too, whenever it comes */
+	if (!head_send(s) || !gate_stream_has_room(s, n + 2 * (MODEL_KEY_MAX + BODY_BESIDE))) {
 		s->write_paused = true;
 		return CURL_WRITEFUNC_PAUSE;
 	}
-	return size * n;
+	if (s->call) {
+		model_call_body(s->call, data, n, &shown);
+		chunk_send(s, shown.data, shown.len, false);
+	} else {
+		chunk_send(s, data, n, false);
+	}
+	return n;
+}
+
+/* The transfer ended well: what is left of its answer. NULL, or why it is no whole answer. */
+static const char *body_end(struct gate_stream *s)
+{
+	CLEANUP(buf) struct buf shown = BUF_INIT(MODEL_KEY_MAX);
+	const char *broken = s->call ? model_call_end(s->call, &shown) : NULL;
+
+	chunk_send(s, shown.data, shown.len, !broken);
+	return broken;
 }
 
 static size_t on_read(char *to, size_t size, size_t n, void *arg)
@@ -73,6 +119,8 @@ static size_t on_read(char *to, size_t size, size_t n, void *arg)
 	struct gate_stream *s = arg;
 	size_t len = size * n;
 
+	if (s->body_error)
+		return CURL_READFUNC_ABORT;
 	if (len > s->decoded.len)
 		len = s->decoded.len;
 	if (!len && s->body.state != BODY_DONE) {
@@ -91,6 +139,50 @@ struct socket_watch {
 	curl_socket_t fd;
 };
 
+/* One word for the row of what became of a transfer. */
+static const char *word_of(CURLcode code)
+{
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return "unreachable";
+	case CURLE_OPERATION_TIMEDOUT:
+		return "stalled";
+	case CURLE_WRITE_ERROR:
+		return "bad_answer";
+	default:
+		return "dropped";
+	}
+}
+
+static void transfer_end(struct gate_stream *s, CURLcode code)
+{
+	const char *broken = NULL;
+
+	if (code == CURLE_OK && head_send(s)) {
+		broken = body_end(s);
+		if (s->call && broken)
+			model_call_error(s->call, broken);
+		gate_stream_finish(s, broken);
+		return;
+	}
+	if (s->call)
+		model_call_error(s->call, s->body_error ? "bad_request" : word_of(code));
+	if (s->head_sent) {
+		gate_stream_finish(s, curl_easy_strerror(code));
+	} else if (s->body_error) {
+		gate_stream_refuse(s, s->body_error == ERR_TOO_LARGE ? 413 : 400, "bad_request",
+			"the request's body is broken or too large");
+	} else {
+		log_warn("box=%s upstream: %s", s->conn->box, curl_easy_strerror(code));
+		gate_stream_refuse(s, 502, "upstream",
+			pool_printf(s->pool, "no answer of the host behind this route: %s",
+				curl_easy_strerror(code)));
+	}
+}
+
 static void multi_done(struct gate *g)
 {
 	CURLMsg *m;
@@ -99,20 +191,12 @@ static void multi_done(struct gate *g)
 	while ((m = curl_multi_info_read(g->multi, &left))) {
 		struct gate_stream *s;
 		struct gate_conn *c;
-		CURLcode code = m->data.result;
 
 		if (m->msg != CURLMSG_DONE)
 			continue;
 		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&s);
 		c = s->conn;
-		if (code == CURLE_OK && head_send(s)) {
-			gate_stream_finish(s, NULL);
-		} else if (!s->head_sent) {
-			log_warn("box=%s upstream: %s", c->box, curl_easy_strerror(code));
-			gate_stream_refuse(s, 502, "upstream", curl_easy_strerror(code));
-		} else {
-			gate_stream_finish(s, curl_easy_strerror(code));
-		}
+		transfer_end(s, m->data.result);
 		gate_conn_flush(c);
 	}
 }
@@ -242,6 +326,12 @@ bool fetch_start(struct gate_stream *s, struct err *err)
 	(void)curl_easy_setopt(e, CURLOPT_USERAGENT, "agent-sandbox-gate");
 	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, s->headers);
 	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, 10000L);
+	if (s->call) {
+		/* whole seconds are what curl counts in; one that the box holds up is exempt */
+		(void)curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L);
+		(void)curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME,
+			(long)((s->conn->gate->cfg->model_stall_ms + 999) / 1000));
+	}
 	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
 	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, s);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);

@@ -50,6 +50,7 @@ static bool line_first(
 	for (const char *p = sp + 1; p < sp2; p++)
 		if (*p <= 0x20 || *p == 0x7f || *p == '#' || *p == '\\')
 			return err_set(err, ERR_INVALID, "request line: bad character in path");
+	req->is_http10 = end[-1] == '0';
 	req->method = pool_memdup(pool, s, (size_t)(sp - s));
 	q = memchr(sp, '?', (size_t)(sp2 - sp));
 	req->path = pool_memdup(pool, sp + 1, (size_t)((q ? q : sp2) - sp - 1));

@@ -29,6 +29,7 @@ struct http_request {
 	size_t nheaders;
 	int64_t content_length; /* -1: no body or chunked */
 	bool chunked;
+	bool is_http10; /* cannot read a chunked answer */
 	bool expect_continue;
 };
 

@@ -103,12 +103,11 @@ static bool map_model(const struct config *cfg, struct pool *pool, const struct 
 	const char *base = cfg->model_upstream;
 	size_t n = strlen(base);
 
-	(void)who;
 	if (*p && *p != '/')
 		return err_set(err, ERR_FORBIDDEN, "no such route");
-	to->what = pool_printf(pool, "model%s", p);
+	to->what = pool_printf(pool, "model%.200s", p);
 	/* Claude Code asks whether the endpoint is there before its first message */
-	if (!strcmp(req->method, "HEAD"))
+	if (!strcmp(req->method, "HEAD") && !p[strspn(p, "/")])
 		return true;
 	if (strcmp(req->method, "POST") != 0 ||
 		(strcmp(p, "/v1/messages") != 0 && strcmp(p, "/v1/messages/count_tokens") != 0) ||
@@ -122,6 +121,11 @@ static bool map_model(const struct config *cfg, struct pool *pool, const struct 
 		return err_advise(
 			err, "model_unset", "set ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY");
 	}
+	if (!who->turn_id) {
+		(void)err_set(err, ERR_FORBIDDEN,
+			"this box has no turn under way: its run waits for an answer or has ended");
+		return err_advise(err, "no_turn", NULL);
+	}
 	while (n && base[n - 1] == '/')
 		n--;
 	to->url = pool_printf(
@@ -133,8 +137,10 @@ static bool map_model(const struct config *cfg, struct pool *pool, const struct 
 static const char *const git_up[] = {
 	"content-type", "content-encoding", "accept", "accept-encoding", "git-protocol", NULL};
 static const char *const git_down[] = {"content-type", "content-encoding", "cache-control", NULL};
-static const char *const model_up[] = {"content-type", "accept", "anthropic-version",
-	"anthropic-beta", "x-stainless-retry-count", NULL};
+/* No accept-encoding: what is metered must be readable. */
+static const char *const model_up[] = {"content-type", "content-encoding", "accept",
+	"anthropic-version", "anthropic-beta", "x-app", "x-stainless-*", "x-claude-code-session-id",
+	NULL};
 static const char *const model_down[] = {"content-type", "retry-after", "retry-after-ms",
 	"request-id", "x-should-retry", "anthropic-ratelimit-*", NULL};
 
@@ -152,6 +158,8 @@ const struct gate_route gate_routes[] = {
 		.map = map_model,
 		.pass_up = model_up,
 		.pass_down = model_down,
+		.body_max = 32 << 20,
+		.is_model = true,
 	},
 	{.name = NULL},
 };

@@ -17,6 +17,7 @@ struct pool;
 /* Who asks: facts from rows, never from the box. */
 struct gate_caller {
 	int64_t account_id, box_id, run_id; /* run_id 0: a box without a run */
+	int64_t turn_id;		    /* of lane drive, under way; 0: none is */
 	const char *box;
 	const char *repos; /* JSON of runs.repos, "[]" without a run */
 };
@@ -36,6 +37,8 @@ struct gate_route {
 		const struct http_request *req, struct gate_target *to, struct err *err);
 	const char *const *pass_up;   /* request headers that go through, lower case, NULL-ended */
 	const char *const *pass_down; /* response headers; a trailing '*' matches the rest */
+	int64_t body_max;	      /* of a request, bytes; 0: no limit */
+	bool is_model;		      /* metered; refusals are JSON as the model's API has them */
 };
 
 /* The route that the path belongs to, or NULL. */

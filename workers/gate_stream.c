@@ -49,6 +49,7 @@ static bool caller_load(struct gate_stream *s, struct err *err)
 		.account_id = result_i64(&res, 0, 1),
 		.run_id = result_i64(&res, 0, 3),
 		.repos = pool_strdup(s->pool, result_text(&res, 0, 4)),
+		.turn_id = result_i64(&res, 0, 5),
 	};
 	return true;
 }
@@ -67,6 +68,10 @@ static void refuse_frame(struct gate_conn *c, uint32_t id, const char *reason, c
 
 void gate_stream_free(struct gate_stream *s)
 {
+	if (s->call && !s->call->has_row) {
+		model_call_error(s->call, "box_left");
+		model_call_done(s);
+	}
 	fetch_stop(s);
 	buf_done(&s->raw);
 	buf_done(&s->decoded);
@@ -186,6 +191,7 @@ void gate_stream_finish(struct gate_stream *s, const char *error)
 		refuse_frame(c, s->id, "upstream", error);
 	else
 		gate_conn_send(c, WIRE_EOF, s->id, "", 0);
+	model_call_done(s);
 	gate_egress_row(c->gate, &s->who, s->route ? s->route->name : "?", target_or_path(s), true,
 		error ? "upstream_failed" : "allowed", s->received, s->sent);
 	gate_stream_free(s);
@@ -196,22 +202,52 @@ static void answer_send(struct gate_stream *s, int status, const char *reason, c
 	CLEANUP(buf) struct buf b = BUF_INIT(4096);
 
 	(void)buf_addf(&b,
-		"HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nX-Gate-Reason: %s\r\n"
+		"HTTP/1.1 %d %s\r\nContent-Type: %s; charset=utf-8\r\nX-Gate-Reason: %s\r\n"
 		"Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
-		status, status == 200 ? "OK" : "Refused", reason, strlen(body), body);
+		status, status == 200 ? "OK" : "Refused",
+		s->route && s->route->is_model ? "application/json" : "text/plain", reason,
+		strlen(body), body);
 	gate_conn_send(s->conn, WIRE_DATA, s->id, b.data, b.len);
 	gate_conn_send(s->conn, WIRE_EOF, s->id, "", 0);
 }
 
 void gate_stream_refuse(struct gate_stream *s, int status, const char *reason, const char *message)
 {
-	const char *body = pool_printf(s->pool, "Agent Sandbox gate: %s\n", message);
+	const char *body = s->route && s->route->is_model
+				   ? model_error_json(s->pool, status, message)
+				   : pool_printf(s->pool, "Agent Sandbox gate: %s\n", message);
 
-	answer_send(
-		s, status, reason, strcmp(s->req.method ? s->req.method : "", "HEAD") ? body : "");
+	/* a second head within an answer would be read as its body */
+	if (s->head_sent)
+		refuse_frame(s->conn, s->id, reason, message);
+	else
+		answer_send(s, status, reason,
+			strcmp(s->req.method ? s->req.method : "", "HEAD") ? body : "");
+	if (s->call)
+		model_call_error(s->call, reason);
+	model_call_done(s);
 	gate_egress_row(s->conn->gate, &s->who, s->route ? s->route->name : "?", target_or_path(s),
 		false, reason, s->received, s->sent);
 	gate_stream_free(s);
+}
+
+/* Takes what there is of the request's body, up to what curl may hold and the route allows. */
+static bool body_feed(struct gate_stream *s, struct err *err)
+{
+	size_t before = s->decoded.len;
+
+	if (!http_body_feed(&s->body, &s->raw, &s->decoded, WIRE_WINDOW, err))
+		return false;
+	s->body_bytes += (int64_t)(s->decoded.len - before);
+	if (s->route->body_max && s->body_bytes > s->route->body_max)
+		return err_set(err, ERR_TOO_LARGE, "the request is larger than %lld bytes",
+			(long long)s->route->body_max);
+	return true;
+}
+
+static void body_refuse(struct gate_stream *s, const struct err *err)
+{
+	gate_stream_refuse(s, err->code == ERR_TOO_LARGE ? 413 : 400, "bad_request", err->msg);
 }
 
 /* The head is whole: find the route, map, start. Frees s when it is refused. */
@@ -238,16 +274,22 @@ static void request_begin(struct gate_stream *s)
 		gate_stream_free(s);
 		return;
 	}
+	if (s->route->body_max && s->req.content_length > s->route->body_max) {
+		gate_stream_refuse(s, 413, "bad_request", "the request is too large");
+		return;
+	}
 	http_body_init(&s->body, &s->req);
 	s->state = STREAM_FETCH;
+	if (s->route->is_model)
+		model_call_begin(s);
 	if (s->req.expect_continue) {
 		static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 		gate_conn_send(s->conn, WIRE_DATA, s->id, go_on, sizeof(go_on) - 1);
 		s->sent += sizeof(go_on) - 1;
 	}
-	if (!http_body_feed(&s->body, &s->raw, &s->decoded, WIRE_WINDOW, &err))
-		gate_stream_refuse(s, 400, "bad_request", err.msg);
+	if (!body_feed(s, &err))
+		body_refuse(s, &err);
 	else if (!fetch_start(s, &err))
 		gate_stream_refuse(s, 502, "upstream", "the gate could not start the transfer");
 }
@@ -271,8 +313,8 @@ void gate_stream_data(struct gate_stream *s, const struct wire_frame *f)
 		}
 		return;
 	}
-	if (!http_body_feed(&s->body, &s->raw, &s->decoded, WIRE_WINDOW, &err)) {
-		gate_stream_refuse(s, 400, "bad_request", err.msg);
+	if (!body_feed(s, &err)) {
+		body_refuse(s, &err);
 		return;
 	}
 	stream_credit_box(s);
@@ -283,10 +325,10 @@ void gate_stream_body_more(struct gate_stream *s)
 {
 	struct err err;
 
-	/* raw bytes that did not fit are read on; a breach in them shows at the next DATA or at
-	 * EOF, and the upstream sees a short body until then */
-	if (s->raw.len && !http_body_feed(&s->body, &s->raw, &s->decoded, WIRE_WINDOW, &err))
-		s->body.state = BODY_SIZE;
+	/* raw bytes that did not fit are read on; curl is in the middle of its transfer, and ends
+	 * it at its next read where they are a breach */
+	if (s->raw.len && !body_feed(s, &err))
+		s->body_error = err.code;
 	stream_credit_box(s);
 }
 
@@ -303,11 +345,16 @@ void gate_stream_credit(struct gate_stream *s, uint64_t allowed)
 	fetch_resume(s);
 }
 
+bool gate_stream_has_room(const struct gate_stream *s, size_t n)
+{
+	return s->sent + n <= s->allowed;
+}
+
 bool gate_stream_send(struct gate_stream *s, const void *data, size_t n)
 {
 	const char *p = data;
 
-	if (s->sent + n > s->allowed)
+	if (!gate_stream_has_room(s, n))
 		return false;
 	while (n) {
 		size_t part = n < WIRE_PAYLOAD_MAX ? n : WIRE_PAYLOAD_MAX;

@@ -3,7 +3,6 @@
  * credentials. Boxes reach it through their shims, by frames; see gate.h.
  */
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,11 +16,14 @@
 
 #include "cleanup.h"
 #include "config.h"
+#include "confine.h"
 #include "db.h"
 #include "gate.h"
 #include "log.h"
 #include "loop.h"
 #include "pool.h"
+
+CONFINED_PROGRAM
 
 static void on_term(struct loop *loop, uint32_t events, void *arg)
 {
@@ -54,7 +56,8 @@ static bool serve(struct pool *pool, const struct config *cfg, struct err *err)
 	struct gate g = {.cfg = cfg, .loop = loop, .db = db};
 	CLEANUP(fd) int fd = -1;
 
-	if (!fetch_init(&g, err) || !socket_open(pool, cfg, &fd, err) || !gate_listen(&g, fd, err))
+	if (!fetch_init(&g, err) || !socket_open(pool, cfg, &fd, err) ||
+		!gate_listen(&g, fd, err) || !confine(CONFINE_INET, err))
 		return false;
 	(void)loop_add_signal(loop, SIGTERM, on_term, NULL);
 	(void)loop_add_signal(loop, SIGINT, on_term, NULL);
@@ -69,15 +72,12 @@ static bool serve(struct pool *pool, const struct config *cfg, struct err *err)
 int main(int argc, char **argv)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
-	const struct rlimit no_core = {0, 0};
 	enum log_level level = LOG_INFO;
 	const struct config *cfg;
 	struct err err;
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* credentials are in this memory */
-	(void)setrlimit(RLIMIT_CORE, &no_core);
 	log_init("gate", level);
 	if (sodium_init() < 0 || !config_load(pool, argc, argv, &cfg, &err)) {
 		log_error("%s", err.msg);
@@ -85,6 +85,10 @@ int main(int argc, char **argv)
 	}
 	(void)log_level_parse(cfg->log_level, &level);
 	log_init("gate", level);
+	if (strlen(cfg->model_key) > MODEL_KEY_MAX) {
+		log_error("ANTHROPIC_API_KEY is longer than %d bytes", MODEL_KEY_MAX);
+		return 2;
+	}
 	if (!serve(pool, cfg, &err)) {
 		log_error("%s", err.msg);
 		return err_info(err.code)->exit_status;
