@@ -13,14 +13,24 @@
 
 extern const struct agent agent_script;
 
-static bool script_prepare(struct guest *g, const char *task, int64_t deadline, struct err *err)
+static bool script_prepare(
+	struct guest *g, const struct agent_start *start, int64_t deadline, struct err *err)
 {
-	return guest_file_in(
-		g, "/run/asb", "task.sh", "agent", 0700, task, strlen(task), deadline, err);
+	return guest_file_in(g, "/run/asb", "task.sh", "agent", 0700, start->message,
+		strlen(start->message), deadline, err);
 }
 
-static void script_output(struct trace *trace, const struct logsink *s)
+static const char *const *script_argv(const struct agent_start *start)
 {
+	static const char *const argv[] = {"/bin/bash", "/run/asb/task.sh", NULL};
+
+	(void)start;
+	return argv;
+}
+
+static void script_output(struct agent_reader *reader, struct trace *trace, const struct logsink *s)
+{
+	(void)reader;
 	for (size_t i = 0, end; i < s->ready; i = end) {
 		const struct chunk *c = &s->chunks[i];
 		size_t size = 0;
@@ -38,16 +48,14 @@ static void script_output(struct trace *trace, const struct logsink *s)
 		/* the row's end is the line's end */
 		if (s->bodies.data[c->body_at + size - 1] == '\n')
 			size--;
-		trace_add(trace, c->stream == 1 ? "say" : "error", s->bodies.data + c->body_at,
-			size, data);
+		trace_add(trace, c->stream == 1 ? TRACE_SAY : TRACE_ERROR, NULL,
+			s->bodies.data + c->body_at, size, data);
 	}
 }
 
-static const char *const script_argv[] = {"/bin/bash", "/run/asb/task.sh", NULL};
-
 const struct agent agent_script = {
-	.name = "script",
-	.argv = script_argv,
+	.ask = "block",
 	.prepare = script_prepare,
+	.argv = script_argv,
 	.output = script_output,
 };

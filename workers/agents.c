@@ -4,19 +4,19 @@
 #include "agents.h"
 
 #include <stddef.h>
-#include <string.h>
 
-extern const struct agent agent_script;
+#include "agent_list.h"
 
-const struct agent *const agents[] = {
-	&agent_script,
-	NULL,
+extern const struct agent agent_claude, agent_script;
+
+static const struct agent *const agents[AGENT__COUNT] = {
+	[AGENT_SCRIPT] = &agent_script,
+	[AGENT_CLAUDE] = &agent_claude,
 };
 
 const struct agent *agent_find(const char *name)
 {
-	for (size_t i = 0; agents[i]; i++)
-		if (!strcmp(agents[i]->name, name))
-			return agents[i];
-	return NULL;
+	enum agent_id id;
+
+	return agent_id_find(name, &id) ? agents[id] : NULL;
 }

@@ -8,10 +8,8 @@
 
 #include "blob.h"
 #include "cleanup.h"
-#include "db.h"
 #include "guest.h"
 #include "pool.h"
-#include "queries.h"
 #include "runner.h"
 #include "tar.h"
 #include "text.h"
@@ -57,24 +55,14 @@ static bool on_data(void *arg, const void *data, size_t n, struct err *err)
 	return !t->writer || blob_write(t->writer, data, n, err);
 }
 
-/* Every turn and the teardown save the whole folder: what has not changed is not there twice. */
-static bool repeat_drop(const struct taking *t, const struct blob_made *made, struct err *err)
-{
-	CLEANUP(result) struct result res = {0};
-	struct db *db = t->g->r->db;
-
-	return db_query(db, Q_WORKER_ARTIFACT_KNOWN,
-		       ARGS(db_i64(t->blob.run_id), db_text(t->blob.file_name),
-			       db_text(made->sha256), db_i64(made->id)),
-		       &res, err) &&
-	       (!res.rows || blob_drop(db, made->id, err));
-}
-
 static bool on_end(void *arg, struct err *err)
 {
 	struct taking *t = arg;
 	struct blob_made made;
-	bool ok = !t->writer || (blob_close(t->writer, &made, err) && repeat_drop(t, &made, err));
+	/* every turn and the teardown save the whole folder: what has not changed is not kept twice
+	 */
+	bool ok = !t->writer || (blob_close(t->writer, &made, err) &&
+					blob_drop_repeat(t->g->r->db, made.id, err));
 
 	blob_writer_free(t->writer);
 	t->writer = NULL;

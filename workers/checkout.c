@@ -86,7 +86,7 @@ const char *const git_env[] = {
 	NULL,
 };
 
-static const char *const agent_env[] = {
+const char *const agent_git_env[] = {
 	"PATH",
 	"/usr/local/bin:/usr/bin:/bin",
 	"HOME",
@@ -271,40 +271,22 @@ static bool tree_fetch(struct guest *g, const struct trees *trees, const struct 
 	const char *url =
 		pool_printf(r->pool, "http://127.0.0.1:8377/git/%s/%s.git", t->host, t->repo);
 
-	return script_run(g, clone_script, "agent", agent_env,
+	return script_run(g, clone_script, "agent", agent_git_env,
 		(const char *const[3]){t->dir, url, t->ref}, NULL, NULL, "git clone", deadline,
 		err);
-}
-
-struct head {
-	char text[80];
-	size_t n;
-};
-
-static bool head_read(void *arg, int stream, const void *data, size_t n, struct err *err)
-{
-	struct head *h = arg;
-
-	(void)err;
-	if (stream == 1 && n < sizeof(h->text) - h->n) {
-		memcpy(h->text + h->n, data, n);
-		h->n += n;
-		h->text[h->n] = '\0';
-	}
-	return true;
 }
 
 static bool tree_place(struct guest *g, const struct trees *trees, const struct tree *t,
 	int64_t deadline, struct err *err)
 {
 	const char *args[3] = {t->dir, NULL, NULL};
-	struct head head = {0};
+	struct guest_said head = {0};
 	size_t n;
 
 	if (!script_run(g, clear_script, "root", git_env, args, NULL, NULL, "clear the workspace",
 		    deadline, err) ||
 		!tree_fetch(g, trees, t, deadline, err) ||
-		!script_run(g, clean_script, "agent", agent_env, args, head_read, &head,
+		!script_run(g, clean_script, "agent", agent_git_env, args, guest_said_read, &head,
 			"clean the tree", deadline, err))
 		return false;
 	n = strcspn(head.text, "\n");

@@ -36,5 +36,6 @@ bool trees_read(struct runner *r, const char *source, const char *repos, int64_t
 bool trees_place(
 	struct guest *g, const struct trees *trees, int64_t deadline, struct err *err) NODISCARD;
 
-/* The environment of our git in the box: pairs for guest_exec. */
+/* The environment of our git in the box, and of git as the agent: pairs for guest_exec. */
 extern const char *const git_env[];
+extern const char *const agent_git_env[];

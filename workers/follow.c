@@ -13,12 +13,14 @@
 #include "text.h"
 
 #define KILL_MS 10000	/* how long EXIT may take after a kill of everything (boxd drains 2 s) */
+#define TELL_MS 50	/* as long as output waits for its commit */
 #define ASK_QUIET_MS 40 /* output written before the question may still be in the box's pipes */
 
-static bool exec_kill(struct follow *f, struct err *err)
+bool follow_kill(struct follow *f, struct err *err)
 {
 	static const char all[] = "{\"signal\":9,\"all\":true}";
 
+	f->killed = true;
 	f->deadline = time_boot_ms() + KILL_MS;
 	return guest_send(f->g, WIRE_SIGNAL, f->stream, all, sizeof(all) - 1, err);
 }
@@ -83,15 +85,27 @@ static bool frame_take(
 	switch (frame->type) {
 	case WIRE_STDOUT:
 	case WIRE_STDERR:
+		f->said_at = time_boot_ms();
 		return frame->stream != f->stream || logstore_frame(f->log, frame, err);
 	case WIRE_STARTED:
-		return frame->stream != f->stream || !f->started || f->started(f->arg, err);
+		if (frame->stream == f->stream && !f->started_ms)
+			f->started_ms = time_boot_ms();
+		return true;
 	case WIRE_EXIT:
 		*ended = frame->stream == f->stream;
 		return !*ended || exit_read(f, frame, err);
 	case WIRE_ERROR:
 		*ended = frame->stream == f->stream;
 		return !*ended || refused_read(f, frame, err);
+	case WIRE_DONE: {
+		CLEANUP(json) struct json_object *o = NULL;
+		const char *lane;
+
+		if (!guest_json(frame, &o, err))
+			return false;
+		f->frozen |= f->freeze_at && json_get_text(o, "frozen", &lane);
+		return true;
+	}
 	case WIRE_QUESTION: {
 		CLEANUP(json) struct json_object *o = NULL;
 
@@ -113,7 +127,7 @@ static bool control_take(struct follow *f, bool *ended, struct err *err)
 	}
 	if (r->cancel && !f->cancelled) {
 		f->cancelled = true;
-		return exec_kill(f, err);
+		return follow_kill(f, err);
 	}
 	return true;
 }
@@ -122,37 +136,78 @@ static bool idle_take(struct follow *f, bool *ended, struct err *err)
 {
 	if (time_boot_ms() < f->deadline)
 		return true;
-	if (!f->timed_out && !f->cancelled) {
+	if (!f->killed) {
 		f->timed_out = true;
-		return exec_kill(f, err);
+		return follow_kill(f, err);
 	}
 	f->end = FOLLOW_TIMEOUT;
 	*ended = true;
 	return true;
 }
 
+static bool is_untold(const struct follow *f)
+{
+	return f->started_ms && !f->told;
+}
+
+static bool tell(struct follow *f, struct err *err)
+{
+	f->told = true;
+	return f->started(f->arg, err);
+}
+
+/* One that waits for its answer: the question is out once its last words before it are here. */
+static bool question_take(struct follow *f, bool *ended)
+{
+	if (f->question_id && !f->question_at)
+		f->question_at = time_boot_ms();
+	if (!f->question_at || time_boot_ms() < f->question_at + ASK_QUIET_MS)
+		return true;
+	f->end = FOLLOW_QUESTION;
+	*ended = true;
+	return true;
+}
+
+static int64_t wake_at(const struct follow *f)
+{
+	int64_t at = logstore_deadline(f->log, f->deadline), own = f->deadline;
+
+	if (f->log->reader)
+		own = follow_agent_until(f);
+	else if (f->question_id)
+		own = (f->question_at ? f->question_at : time_boot_ms()) + ASK_QUIET_MS;
+	if (is_untold(f) && f->started_ms + TELL_MS < own)
+		own = f->started_ms + TELL_MS;
+	return own < at ? own : at;
+}
+
+/* What is due without the box having said anything. */
+static bool due_take(struct follow *f, bool *ended, struct err *err)
+{
+	if (is_untold(f) && time_boot_ms() >= f->started_ms + TELL_MS && !tell(f, err))
+		return false;
+	if (!logstore_flush(f->log, f->g, f->stream, false, err))
+		return false;
+	return f->log->reader ? follow_agent(f, ended, err) : question_take(f, ended);
+}
+
 bool follow(struct follow *f, struct err *err)
 {
 	struct json_object *open = json_get(f->g->hello, "question");
-	int64_t ask_at = 0;
 	bool ended = false;
 
 	f->exit_code = f->signal = -1;
+	f->said_at = time_boot_ms();
 	if (open && !question_read(f, open, err))
 		return false;
-	if (!control_take(f, &ended, err))
+	if (!control_take(f, &ended, err) || (f->kill && !f->killed && !follow_kill(f, err)))
 		return false;
 	while (!ended) {
 		bool full = f->log->sink.bytes.len >= LOGSINK_HELD;
-		int64_t until = logstore_deadline(f->log, f->deadline);
 		enum guest_event event = GUEST_IDLE;
 		struct wire_frame frame;
 
-		if (f->question_id && !ask_at)
-			ask_at = time_boot_ms() + ASK_QUIET_MS;
-		if (ask_at && ask_at < until)
-			until = ask_at;
-		if (!full && !guest_next(f->g, until, &event, &frame, err))
+		if (!full && !guest_next(f->g, wake_at(f), &event, &frame, err))
 			return false;
 		if (event == GUEST_FRAME) {
 			if (!frame_take(f, &frame, &ended, err))
@@ -163,12 +218,29 @@ bool follow(struct follow *f, struct err *err)
 			return false;
 		if (event == GUEST_IDLE && !idle_take(f, &ended, err))
 			return false;
-		if (!ended && ask_at && time_boot_ms() >= ask_at) {
-			f->end = FOLLOW_QUESTION;
-			ended = true;
-		}
-		if (!ended && !logstore_flush(f->log, f->g, f->stream, false, err))
+		if (!ended && !due_take(f, &ended, err))
 			return false;
 	}
+	/* it goes on without us */
+	if ((f->end == FOLLOW_TERM || f->end == FOLLOW_QUESTION) && is_untold(f) && !tell(f, err))
+		return false;
 	return logstore_flush(f->log, f->g, f->stream, true, err);
+}
+
+struct exec_end follow_exec_end(const struct follow *f)
+{
+	return (struct exec_end){
+		.state = f->end == FOLLOW_EXIT ? EXEC_DONE : EXEC_FAILED,
+		.reason = f->oom	 ? "oom"
+			  : f->cancelled ? "operator"
+			  : f->timed_out ? "timeout"
+					 : NULL,
+		.exited = f->exit_code >= 0,
+		.exit_code = f->exit_code,
+		.signal = f->signal > 0 ? f->signal : 0,
+		.timed_out = f->timed_out,
+		.oom = f->oom,
+		.ran_ms = f->started_ms ? time_boot_ms() - f->started_ms + 1 : 0,
+		.usage = f->usage,
+	};
 }

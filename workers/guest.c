@@ -17,7 +17,6 @@
 #include "config.h"
 #include "json.h"
 #include "pool.h"
-#include "queries.h"
 #include "runner.h"
 #include "text.h"
 
@@ -80,6 +79,18 @@ static bool frame_error(const struct wire_frame *frame, struct err *err)
 	return false;
 }
 
+/* The box refused a request on stream 0 (an answer that an earlier runner had given already): the
+ * connection goes on. */
+static bool is_refusal(const struct wire_frame *frame)
+{
+	CLEANUP(json) struct json_object *o = NULL;
+	const char *code;
+	struct err ignored;
+
+	return guest_json(frame, &o, &ignored) && json_get_text(o, "code", &code) &&
+	       !strcmp(code, "refused");
+}
+
 bool guest_send(struct guest *g, enum wire_type type, uint32_t stream, const void *data, size_t n,
 	struct err *err)
 {
@@ -128,7 +139,7 @@ static bool frame_drain(struct guest *g, const struct wire_frame *f, bool *drain
 	*drained = true;
 	if (f->type == WIRE_PING)
 		return guest_send(g, WIRE_PONG, f->stream, f->payload, f->length, err);
-	if (f->type == WIRE_PONG)
+	if (f->type == WIRE_PONG || (f->type == WIRE_ERROR && !f->stream && is_refusal(f)))
 		return true;
 	if (f->stream == 0 || f->stream == g->agent || f->stream == g->request) {
 		*drained = false;
@@ -266,7 +277,7 @@ static bool attach_once(struct guest *g, int64_t deadline, struct err *err)
 		return false;
 	wire_decoder_init(&g->in);
 	json_add_text(o, "lane", g->lane);
-	json_add_i64(o, "epoch", g->r->job.epoch);
+	json_add_i64(o, "epoch", g->r->job.fence.epoch);
 	text = json_text(o, g->r->pool);
 	if (!guest_send(g, WIRE_ATTACH, 0, text, strlen(text), err))
 		return false;
@@ -373,25 +384,21 @@ const char *guest_question(const struct guest *g)
 	return q && json_get_text(q, "id", &id) ? id : NULL;
 }
 
-static bool streams_reserve(struct runner *r, void *arg, struct err *err)
+static bool streams_body(struct runner *r, void *arg, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
-	struct guest *g = arg;
-
-	if (!db_query(r->db, Q_WORKER_BOX_STREAMS, ARGS(db_i64(r->box.id), db_i64(STREAM_BLOCK)),
-		    &res, err))
-		return false;
-	if (!res.rows)
-		return err_set(err, ERR_NOT_FOUND, "no box %s", r->box.name);
-	g->next_stream = (uint32_t)result_i64(&res, 0, 0);
-	g->end_stream = g->next_stream + STREAM_BLOCK;
-	return true;
+	return box_take_streams(r->db, &r->job.fence, r->box.id, STREAM_BLOCK, arg, err);
 }
 
 bool guest_stream(struct guest *g, uint32_t *stream, struct err *err)
 {
-	if (g->next_stream == g->end_stream && !runner_write(g->r, streams_reserve, g, err))
-		return err_wrap(err, "stream numbers");
+	if (g->next_stream == g->end_stream) {
+		int64_t first;
+
+		if (!runner_try(g->r, streams_body, &first, err))
+			return false;
+		g->next_stream = (uint32_t)first;
+		g->end_stream = g->next_stream + STREAM_BLOCK;
+	}
 	*stream = g->next_stream++;
 	return true;
 }

@@ -90,10 +90,16 @@ bool guest_exec(struct guest *g, struct guest_exec *x, int64_t deadline, struct 
 /* guest_exec, and anything but exit 0 is ERR_UPSTREAM "what: <last of stderr>". */
 bool guest_exec_ok(struct guest *g, struct guest_exec *x, const char *what, int64_t deadline,
 	struct err *err) NODISCARD;
+/* A guest_sink that keeps the first of stdout: arg is a struct guest_said. */
+struct guest_said {
+	char text[96]; /* ends with a NUL; more than fits is dropped by whole reads */
+	size_t n;
+};
+bool guest_said_read(void *arg, int stream, const void *data, size_t n, struct err *err);
 /* Unpacks a tar at path as user; ERR_INVALID "tree" naming the entry that was refused. */
 bool guest_tar_in(struct guest *g, const char *path, const char *user, guest_source *source,
 	void *arg, int64_t deadline, struct err *err) NODISCARD;
-/* One file, made of a one-entry tar. */
+/* One file: in one frame where it is a small text and dir is boxd's own, else as a tar. */
 bool guest_file_in(struct guest *g, const char *dir, const char *name, const char *user,
 	unsigned mode, const void *data, size_t n, int64_t deadline, struct err *err) NODISCARD;
 bool guest_tar_out(struct guest *g, const char *path, int64_t max_bytes, guest_sink *sink,
@@ -103,4 +109,4 @@ bool guest_probe(struct guest *g, const char **text, bool *sealed, int64_t deadl
 	struct err *err) NODISCARD;
 /* The JSON of a WIRE_EXEC, for who starts one that is followed by guest_next. */
 const char *guest_exec_json(struct guest *g, const char *const *argv, const char *const *env,
-	const char *cwd, const char *user, bool has_stdin, int64_t timeout_ms);
+	const char *cwd, const char *user, bool has_stdin, int64_t timeout_ms, const char *ask);

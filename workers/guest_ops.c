@@ -13,8 +13,11 @@
 #include "tar.h"
 #include "text.h"
 
+/* A control character is escaped as six. */
+#define FILE_FRAME_BYTES (10u * 1024)
+
 const char *guest_exec_json(struct guest *g, const char *const *argv, const char *const *env,
-	const char *cwd, const char *user, bool has_stdin, int64_t timeout_ms)
+	const char *cwd, const char *user, bool has_stdin, int64_t timeout_ms, const char *ask)
 {
 	CLEANUP(json) struct json_object *o = json_new_object();
 	struct json_object *a = json_new_array(), *e = json_new_object();
@@ -31,6 +34,8 @@ const char *guest_exec_json(struct guest *g, const char *const *argv, const char
 	json_add_bool(o, "stdin", has_stdin);
 	if (timeout_ms > 0)
 		json_add_i64(o, "timeout_ms", timeout_ms);
+	if (ask)
+		json_add_text(o, "ask", ask);
 	return json_text(o, g->r->pool);
 }
 
@@ -179,7 +184,7 @@ bool guest_exec(struct guest *g, struct guest_exec *x, int64_t deadline, struct 
 	if (x->timeout_ms && x->timeout_ms < left)
 		left = x->timeout_ms;
 	json = guest_exec_json(
-		g, x->argv, x->env, x->cwd, x->user, x->stdin_data, left > 0 ? left : 1);
+		g, x->argv, x->env, x->cwd, x->user, x->stdin_data, left > 0 ? left : 1, NULL);
 	if (!guest_stream(g, &g->request, err))
 		return false;
 	ok = guest_send(g, WIRE_EXEC, g->request, json, strlen(json), err) &&
@@ -203,6 +208,19 @@ bool guest_exec_ok(
 			sane.data[i] = ' ';
 	return err_set(
 		err, ERR_UPSTREAM, "%s: exit %lld: %s", what, (long long)x->exit_code, sane.data);
+}
+
+bool guest_said_read(void *arg, int stream, const void *data, size_t n, struct err *err)
+{
+	struct guest_said *said = arg;
+
+	(void)err;
+	if (stream == 1 && n < sizeof(said->text) - said->n) {
+		memcpy(said->text + said->n, data, n);
+		said->n += n;
+		said->text[said->n] = '\0';
+	}
+	return true;
 }
 
 /* Takes what came without waiting, then, while the window is full, waits for credit. */
@@ -296,12 +314,39 @@ static bool bytes_read(void *arg, void *data, size_t size, size_t *n, struct err
 	return true;
 }
 
+/* As one frame, where it fits: its escaped text stays below a frame's payload. */
+static bool file_fits(const char *data, size_t n)
+{
+	return n <= FILE_FRAME_BYTES && !memchr(data, 0, n) && text_is_utf8(data, n);
+}
+
+static bool file_frame(struct guest *g, const char *dir, const char *name, const char *user,
+	unsigned mode, const char *data, size_t n, int64_t deadline, struct err *err)
+{
+	CLEANUP(json) struct json_object *o = json_new_object();
+	struct wire_frame f;
+	bool ok;
+
+	json_add_text(o, "path", dir);
+	json_add_text(o, "user", user);
+	json_add_text(o, "name", name);
+	json_add_i64(o, "mode", mode);
+	json_add_text(o, "text", pool_memdup(g->r->pool, data, n));
+	ok = json_send(g, WIRE_TAR_IN, o, err) && reply_next(g, deadline, &f, err);
+	if (ok && f.type != WIRE_DONE)
+		ok = f.type == WIRE_ERROR ? reply_error(&f, err) : unexpected(&f, err);
+	g->request = 0;
+	return ok ? true : err_wrap(err, "%s", name);
+}
+
 bool guest_file_in(struct guest *g, const char *dir, const char *name, const char *user,
 	unsigned mode, const void *data, size_t n, int64_t deadline, struct err *err)
 {
 	CLEANUP(buf) struct buf tar = BUF_INIT(2u << 20);
 	const struct tar_entry entry = {.kind = TAR_FILE, .name = name, .mode = mode, .size = n};
 
+	if (file_fits(data, n))
+		return file_frame(g, dir, name, user, mode, data, n, deadline, err);
 	(void)tar_add_header(&tar, &entry);
 	(void)buf_add(&tar, data, n);
 	(void)tar_add_padding(&tar, n);

@@ -8,16 +8,18 @@
 #include "checkout.h"
 #include "cleanup.h"
 #include "config.h"
+#include "exec.h"
 #include "guest.h"
 #include "json.h"
 #include "killpoint.h"
 #include "kinds.h"
 #include "pool.h"
 #include "provision.h"
-#include "queries.h"
 #include "results.h"
+#include "run.h"
 #include "runner.h"
 #include "text.h"
+#include "turn.h"
 
 #define SAVE_MS 20000 /* a teardown is not held up longer than this by saving */
 
@@ -25,80 +27,78 @@ extern const struct kind kind_destroy;
 
 /* What a reason says of the box and of the turn that was active in it. */
 struct ending {
-	const char *reason, *turn, *box, *detail;
+	enum turn_reason reason;
+	enum turn_state turn;
+	enum box_state box;
+	const char *detail;
 	bool is_dead; /* nothing to save any more */
 };
 
 static const struct ending endings[] = {
-	{"operator", "stopped", "gone", "torn down", false},
-	{"box_lost", "failed", "failed", "the box's process is gone", true},
-	{"worker_lost", "lost", "failed", "no worker was there for the box, which ended", true},
-	{NULL, "failed", "gone", NULL, false},
+	{REASON_OPERATOR, TURN_STOPPED, BOX_GONE, "torn down", false},
+	{REASON_BOX_LOST, TURN_FAILED, BOX_FAILED, "the box's process is gone", true},
+	{REASON_WORKER_LOST, TURN_LOST, BOX_FAILED, "no worker was there for the box, which ended",
+		true},
+	{REASON_HOST_REBOOT, TURN_LOST, BOX_FAILED, "the host was restarted", true},
 };
+static const struct ending any_other = {.turn = TURN_FAILED, .box = BOX_GONE};
 
 struct destroy_job {
 	struct runner *r;
-	const char *reason; /* operator, max_duration, timeout, ... */
+	enum turn_reason reason;
 	const struct ending *ending;
 	bool was_ready;
 	struct results results;
-	int64_t run_id, turn_id;
+	struct run_of_box run;
 };
 
-static const struct ending *ending_of(const char *reason)
+static const struct ending *ending_of(enum turn_reason reason)
 {
-	const struct ending *e = endings;
-
-	while (e->reason && strcmp(e->reason, reason))
-		e++;
-	return e;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (endings[i].reason == reason)
+			return &endings[i];
+	return &any_other;
 }
 
 static bool mark_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct destroy_job *d = arg;
-	struct db_arg box = db_i64(r->box.id), reason = db_text(d->reason);
-	struct db_arg state = db_text(d->ending->turn), detail = db_text(d->ending->detail);
+	const struct fence *f = &r->job.fence;
 
-	return db_query(r->db, Q_WORKER_BOX_TURNS_END,
-		       ARGS(box, state, reason, detail, db_text(NULL)), NULL, err) &&
-	       db_query(r->db, Q_WORKER_BOX_WAITING_END, ARGS(box, state, reason, detail), NULL,
-		       err) &&
-	       db_query(r->db, Q_WORKER_BOX_EXECS_END, ARGS(box, reason), NULL, err) &&
-	       db_query(r->db, Q_WORKER_BOX_JOBS_DROP, ARGS(box, db_i64(r->job.id), state), NULL,
-		       err) &&
-	       db_query(r->db, Q_WORKER_BOX_DESTROYING, ARGS(box, db_i64(r->cfg->destroying_ms)),
-		       NULL, err);
+	return turn_stop_box(
+		       r->db, f, r->box.id, d->ending->turn, d->reason, d->ending->detail, err) &&
+	       exec_stop_box(r->db, f, r->box.id, turn_reason_names[d->reason], err) &&
+	       job_drop_box(r->db, f, r->box.id, turn_state_names[d->ending->turn], err) &&
+	       box_move(r->db, f, r->box.id, BOX_DESTROYING, NULL, r->cfg->destroying_ms, err);
+}
+
+static bool run_body(struct runner *r, void *arg, struct err *err)
+{
+	struct destroy_job *d = arg;
+
+	return run_of_box(r->db, r->pool, r->box.id, &d->run, err);
 }
 
 static bool saved_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct destroy_job *d = arg;
 
-	return db_query(r->db, Q_WORKER_TURN_SAVED,
-		       ARGS(db_i64(d->turn_id),
-			       d->results.patch_id ? db_i64(d->results.patch_id) : db_text(NULL),
-			       d->results.bundle_id ? db_i64(d->results.bundle_id) : db_text(NULL)),
-		       NULL, err) &&
-	       results_replace(r, &d->results, d->run_id, d->turn_id, err);
+	return turn_save(r->db, &r->job.fence, d->run.turn_id, d->results.patch_id,
+		       d->results.bundle_id, err) &&
+	       results_replace(r, &d->results, d->run.id, d->run.turn_id, err);
 }
 
-/* They belong to the run's last drive-lane turn, whatever its state. */
 static bool save(struct destroy_job *d, struct guest *g, int64_t deadline, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
 	struct runner *r = d->r;
 	struct trees trees;
 
-	if (!runner_read(r, Q_WORKER_DESTROY_RUN, ARGS(db_i64(r->box.id)), &res, err))
+	if (!runner_try(r, run_body, d, err))
 		return false;
-	if (!res.rows)
+	if (!d->run.id)
 		return true;
-	d->run_id = runner_col(&res, 0);
-	d->turn_id = runner_col(&res, 4);
-	return trees_read(r, runner_text(r, &res, 1), runner_text(r, &res, 2), runner_col(&res, 3),
-		       &trees, err) &&
-	       results_save(g, &trees, d->run_id, d->turn_id, deadline, &d->results, err) &&
+	return trees_read(r, d->run.source, d->run.repos, d->run.upload_id, &trees, err) &&
+	       results_save(g, &trees, d->run.id, d->run.turn_id, deadline, &d->results, err) &&
 	       runner_write(r, saved_body, d, err);
 }
 
@@ -120,19 +120,19 @@ static void save_and_bye(struct destroy_job *d)
 static bool end_body(struct runner *r, void *arg, struct err *err)
 {
 	(void)arg;
-	return runner_job_finish(r, "done", err);
+	return job_finish(r->db, &r->job.fence, "done", err);
 }
 
 static bool destroy_steps(struct destroy_job *d, struct err *err)
 {
 	struct runner *r = d->r;
 
-	if (!strcmp(r->box.state, "gone") || !strcmp(r->box.state, "failed"))
-		return runner_write(r, end_body, d, err);
+	if (r->box.state == BOX_GONE || r->box.state == BOX_FAILED)
+		return runner_try(r, end_body, d, err);
 	/* a destroying box was ready once if it has a guest; saving again is harmless */
 	d->was_ready = !d->ending->is_dead &&
-		       (!strcmp(r->box.state, "ready") ||
-			       (!strcmp(r->box.state, "destroying") && r->box.guest_boot_id));
+		       (r->box.state == BOX_READY ||
+			       (r->box.state == BOX_DESTROYING && r->box.guest_boot_id[0]));
 	if (!runner_write(r, mark_body, d, err))
 		return false;
 	kill_point("destroy_after_mark");
@@ -143,23 +143,20 @@ static bool destroy_steps(struct destroy_job *d, struct err *err)
 	if (!provision_end(r, d->ending->box, d->reason, err))
 		return false;
 	kill_point("destroy_after_kill");
-	return runner_write(r, end_body, d, err);
+	return runner_try(r, end_body, d, err);
 }
 
 static bool destroy_run(struct runner *r, struct err *err)
 {
 	CLEANUP(json) struct json_object *o = NULL;
-	struct destroy_job d = {.r = r, .reason = "operator"};
+	struct destroy_job d = {.r = r};
+	const char *reason = "operator";
 	struct err ignored;
 
-	if (r->job.payload && json_parse(r->job.payload, strlen(r->job.payload), &o, &ignored))
-		(void)json_get_text(o, "reason", &d.reason);
+	if (json_parse(r->job.payload, strlen(r->job.payload), &o, &ignored))
+		(void)json_get_text(o, "reason", &reason);
+	d.reason = turn_reason_find(reason, REASON_OPERATOR);
 	d.ending = ending_of(d.reason);
-	/* made before the box was placed: hand it to the host that has the box */
-	if (r->box.host && strcmp(r->box.host, r->host))
-		return runner_read(r, Q_WORKER_JOB_TO_HOST,
-			ARGS(db_i64(r->job.id), db_i64(r->job.epoch), db_text(r->box.host)), NULL,
-			err);
 	return destroy_steps(&d, err) || r->stale;
 }
 

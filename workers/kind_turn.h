@@ -3,14 +3,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agents.h"
 #include "checkout.h"
 #include "err.h"
+#include "exec.h"
 #include "follow.h"
 #include "guest.h"
 #include "logstore.h"
+#include "random.h"
 #include "results.h"
 #include "runner.h"
 #include "trace.h"
+#include "turn.h"
 
 struct turn_job {
 	struct runner *r;
@@ -19,19 +23,15 @@ struct turn_job {
 	struct logstore log;
 	bool log_open;
 	const struct agent *agent;
+	struct agent_start start; /* as it is to begin, or did */
+	char session[UUID_SIZE];  /* drawn for a conversation that begins */
 	struct trees trees;
-	int64_t id, n, run_id, question_id, log_id, upload_id;
-	const char *state, *message, *run_name, *task, *agent_name, *source, *repos;
-	const char *question_ref, *answer;
+	struct turn turn;
 	int64_t deadline; /* of the present state, on time_boot_ms */
-	/* the agent's exec */
-	int64_t exec_id; /* 0: not made yet */
-	uint32_t stream;
-	int64_t log_base;
-	bool exec_ended, exec_known; /* EXIT is committed; the box said STARTED */
-	int64_t exit_code, signal;   /* -1: none */
-	bool timed_out, oom, cancelled;
-	int64_t began; /* on time_boot_ms */
+	struct exec exec; /* the agent's; id 0: not made yet */
+	bool cancelled, stalled;
+	int64_t ended_before; /* how often the agent was through before this turn; with a reader */
+	int64_t began;	      /* on time_boot_ms */
 	struct results results;
 	bool saved; /* results is whole */
 };
@@ -39,7 +39,7 @@ struct turn_job {
 /* kind_turn_rows.c: what is read and written. */
 bool turn_read(struct turn_job *t, struct err *err) NODISCARD;
 bool turn_set_starting(struct turn_job *t, struct err *err) NODISCARD;
-/* The agent's exec as a row, the turn running. */
+/* The agent's exec as a row, on exec.stream; the turn running. */
 bool turn_set_running(struct turn_job *t, struct err *err) NODISCARD;
 /* A turn that answers goes on with the exec of the one that asked. */
 bool turn_set_answering(struct turn_job *t, struct err *err) NODISCARD;
@@ -50,5 +50,18 @@ bool turn_set_asked(struct turn_job *t, const struct follow *f, struct err *err)
 /* ... and now they are, and the job ends. */
 bool turn_set_asked_saved(struct turn_job *t, struct err *err) NODISCARD;
 /* The end, with the job's. detail may be NULL. */
-bool turn_set_ended(struct turn_job *t, const char *state, const char *reason, const char *detail,
-	struct err *err) NODISCARD;
+bool turn_set_ended(struct turn_job *t, enum turn_state state, enum turn_reason reason,
+	const char *detail, struct err *err) NODISCARD;
+bool exec_has_ended(const struct exec *e);
+
+/* kind_turn_agent.c: its agent. */
+/* Brings the agent to where it works on this turn, from wherever an earlier runner left it:
+ * started, told the answer, or its conversation taken up again in a new exec. */
+bool agent_ensure(struct turn_job *t, struct err *err) NODISCARD;
+/* Follows it. *ended: nobody follows it any more (it asks, or the worker stops). */
+bool agent_follow(struct turn_job *t, bool *ended, struct err *err) NODISCARD;
+/* How the agent's end reads as the end of the turn. detail, of size bytes: "" where there is
+ * nothing to say. */
+bool agent_ending(struct turn_job *t, enum turn_state *state, enum turn_reason *reason,
+	char *detail, size_t size, struct err *err) NODISCARD;
+void agent_done(struct turn_job *t);

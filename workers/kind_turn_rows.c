@@ -1,5 +1,5 @@
 /*
- * Rows of a turn. Each function is one transaction under the fence and may be repeated.
+ * Rows of a turn. Each function is one transaction of the model's writes, and may be repeated.
  */
 #include "kind_turn.h"
 
@@ -8,88 +8,68 @@
 #include "agents.h"
 #include "cleanup.h"
 #include "config.h"
-#include "db.h"
 #include "json.h"
 #include "killpoint.h"
 #include "pool.h"
-#include "queries.h"
+#include "question.h"
 #include "random.h"
+#include "run.h"
 #include "text.h"
 
-static struct db_arg db_opt(int64_t v, int64_t none)
+bool exec_has_ended(const struct exec *e)
 {
-	return v == none ? db_text(NULL) : db_i64(v);
+	return e->state == EXEC_DONE || e->state == EXEC_FAILED;
 }
 
-static bool exec_read(struct turn_job *t, struct err *err)
+static bool turn_body(struct runner *r, void *arg, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
-	const char *state;
+	return turn_get(r->db, r->pool, r->job.turn_id, arg, err);
+}
 
-	if (!runner_read(t->r, Q_WORKER_EXEC_LOAD, ARGS(db_i64(t->exec_id)), &res, err))
-		return err_wrap(err, "load exec");
-	if (!res.rows)
-		return err_set(err, ERR_NOT_FOUND, "no exec %lld", (long long)t->exec_id);
-	t->stream = (uint32_t)result_i64(&res, 0, 0);
-	state = result_text(&res, 0, 1);
-	t->log_base = result_i64(&res, 0, 7);
-	t->exec_known = strcmp(state, "queued") != 0;
-	t->exec_ended = !strcmp(state, "done") || !strcmp(state, "failed");
-	t->exit_code = result_is_null(&res, 0, 9) ? -1 : result_i64(&res, 0, 9);
-	t->signal = result_is_null(&res, 0, 10) ? -1 : result_i64(&res, 0, 10);
-	t->timed_out = result_bool(&res, 0, 11);
-	t->oom = result_bool(&res, 0, 12);
-	return true;
+static bool exec_body(struct runner *r, void *arg, struct err *err)
+{
+	struct turn_job *t = arg;
+
+	return exec_get(r->db, r->pool, t->turn.exec_id, &t->exec, err);
 }
 
 bool turn_read(struct turn_job *t, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
 	struct runner *r = t->r;
-	int64_t left, last_seq;
+	struct turn *turn = &t->turn;
 
-	t->id = r->job.turn_id;
-	if (!runner_read(r, Q_WORKER_TURN_LOAD, ARGS(db_i64(t->id)), &res, err))
-		return err_wrap(err, "load turn");
-	if (!res.rows)
-		return err_set(err, ERR_NOT_FOUND, "no turn %lld", (long long)t->id);
-	t->n = runner_col(&res, 0);
-	t->message = runner_text(r, &res, 1);
-	t->state = runner_text(r, &res, 2);
-	t->question_id = runner_col(&res, 3);
-	t->exec_id = runner_col(&res, 4);
-	t->run_id = runner_col(&res, 5);
-	t->run_name = runner_text(r, &res, 6);
-	t->task = runner_text(r, &res, 7);
-	t->agent_name = runner_text(r, &res, 8);
-	t->source = runner_text(r, &res, 9);
-	t->repos = runner_text(r, &res, 10);
-	t->upload_id = runner_col(&res, 11);
-	left = result_is_null(&res, 0, 13) ? r->cfg->starting_ms : runner_col(&res, 13);
-	t->deadline = time_boot_ms() + left;
-	t->log_id = runner_col(&res, 14);
-	t->question_ref = runner_text(r, &res, 15);
-	t->answer = runner_text(r, &res, 16);
-	if (!t->exec_id)
-		t->exec_id = runner_col(&res, 17);
-	last_seq = runner_col(&res, 18);
-	trace_init(&t->trace, t->run_id, t->n, last_seq);
-	t->agent = agent_find(t->agent_name);
+	if (!runner_try(r, turn_body, turn, err))
+		return false;
 	t->began = time_boot_ms();
-	return !t->exec_id || exec_read(t, err);
+	t->deadline = t->began + (turn->has_deadline ? turn->left_ms : r->cfg->starting_ms);
+	trace_init(&t->trace, turn->run_id, turn->n, turn->trace_seq);
+	t->agent = agent_find(turn->agent);
+	t->exec.log_id = turn->log_id;
+	return !turn->exec_id || runner_try(r, exec_body, t, err);
 }
 
 static bool starting_body(struct runner *r, void *arg, struct err *err)
 {
-	struct turn_job *t = arg;
+	const struct turn_job *t = arg;
 
-	return db_query(r->db, Q_WORKER_TURN_STARTING,
-		ARGS(db_i64(t->id), db_i64(r->job.epoch), db_i64(r->cfg->starting_ms)), NULL, err);
+	return turn_start(r->db, &r->job.fence, t->turn.id, r->cfg->starting_ms, err);
 }
 
 bool turn_set_starting(struct turn_job *t, struct err *err)
 {
-	return runner_write(t->r, starting_body, t, err);
+	return runner_try(t->r, starting_body, t, err);
+}
+
+/* One transaction with the trace rows that were added before. */
+static bool traced(struct turn_job *t, runner_body *body, void *arg, struct err *err)
+{
+	if (!runner_write(t->r, body, arg, err)) {
+		trace_dropped(&t->trace);
+		return false;
+	}
+	trace_committed(&t->trace);
+	runner_hint(t->r, 0, t->turn.run_id);
+	return true;
 }
 
 static const char *argv_json(struct runner *r, const char *const *argv)
@@ -101,45 +81,45 @@ static const char *argv_json(struct runner *r, const char *const *argv)
 	return json_text(a, r->pool);
 }
 
-static bool running_row(struct turn_job *t, struct err *err)
-{
-	struct runner *r = t->r;
+struct running {
+	struct turn_job *t;
+	char name[ID_SIZE]; /* of the exec to be made */
+};
 
-	return db_query(r->db, Q_WORKER_TURN_RUNNING,
-		ARGS(db_i64(t->id), db_i64(r->job.epoch), db_i64(t->exec_id),
-			db_i64(r->cfg->running_ms)),
-		NULL, err);
+static bool running_row(struct runner *r, const struct turn_job *t, struct err *err)
+{
+	return turn_running(r->db, &r->job.fence, t->turn.id, t->exec.id, r->cfg->running_ms, err);
 }
 
 static bool running_body(struct runner *r, void *arg, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
-	struct turn_job *t = arg;
-	char name[32], data[256];
+	const struct running *g = arg;
+	struct turn_job *t = g->t;
 
-	random_id(name, sizeof(name), "exec-", 16);
-	if (!db_query(r->db, Q_WORKER_EXEC_ADD,
-		    ARGS(db_i64(r->job.account_id), db_text(name), db_i64(r->box.id),
-			    db_i64(t->run_id), db_i64(t->stream), db_text("drive"),
-			    db_text(argv_json(r, t->agent->argv)), db_text(t->trees.cwd),
-			    db_i64(t->log_id), db_i64(t->log_base)),
-		    &res, err))
-		return false;
-	t->exec_id = result_i64(&res, 0, 0);
-	(void)snprintf(name, sizeof(name), "%s", result_text(&res, 0, 1));
-	(void)snprintf(data, sizeof(data), "{\"box\":\"%s\",\"exec\":\"%s\"}", r->box.name, name);
-	return running_row(t, err) &&
-	       trace_write(&t->trace, r, "system", NULL, "session started", data, 1, err) &&
-	       trace_write(&t->trace, r, "tool", name, t->agent->name, "{}", 2, err);
+	return exec_open(r->db, &r->job.fence, r->box.id, t->turn.run_id, g->name, &t->exec, err) &&
+	       (!t->session[0] ||
+		       run_set_session(r->db, &r->job.fence, t->turn.run_id, t->session, err)) &&
+	       running_row(r, t, err) && trace_write(&t->trace, r, err);
 }
 
 bool turn_set_running(struct turn_job *t, struct err *err)
 {
-	if (!runner_write(t->r, running_body, t, err))
+	struct running g = {.t = t};
+	char data[256];
+
+	random_id(g.name, sizeof(g.name), "exec-", 16);
+	t->exec.argv = argv_json(t->r, t->agent->argv(&t->start));
+	t->exec.cwd = t->trees.cwd;
+	(void)snprintf(
+		data, sizeof(data), "{\"box\":\"%s\",\"exec\":\"%s\"}", t->r->box.name, g.name);
+	if (t->turn.question_id)
+		trace_adds(&t->trace, TRACE_ANSWER, t->turn.question_ref, t->turn.message, NULL);
+	trace_adds(&t->trace, TRACE_SYSTEM, NULL,
+		t->start.resume ? "session taken up again" : "session started", data);
+	trace_adds(&t->trace, TRACE_TOOL, g.name, t->turn.agent, NULL);
+	if (!traced(t, running_body, &g, err))
 		return err_wrap(err, "turn running");
-	t->trace.last_seq += 2;
 	t->deadline = time_boot_ms() + t->r->cfg->running_ms;
-	runner_hint(t->r, 0, t->run_id);
 	return true;
 }
 
@@ -147,45 +127,48 @@ static bool answering_body(struct runner *r, void *arg, struct err *err)
 {
 	struct turn_job *t = arg;
 
-	return running_row(t, err) &&
-	       trace_write(&t->trace, r, "answer", t->question_ref, t->message, NULL, 1, err);
+	return running_row(r, t, err) && trace_write(&t->trace, r, err);
 }
 
 bool turn_set_answering(struct turn_job *t, struct err *err)
 {
-	if (!runner_write(t->r, answering_body, t, err))
+	trace_adds(&t->trace, TRACE_ANSWER, t->turn.question_ref, t->turn.message, NULL);
+	if (!traced(t, answering_body, t, err))
 		return err_wrap(err, "turn answering");
-	t->trace.last_seq += 1;
 	t->deadline = time_boot_ms() + t->r->cfg->running_ms;
-	runner_hint(t->r, 0, t->run_id);
 	return true;
 }
 
-static bool started_body(struct runner *r, void *arg, struct err *err)
+static bool begin_body(struct runner *r, void *arg, struct err *err)
 {
-	struct turn_job *t = arg;
+	const struct turn_job *t = arg;
 
-	return db_query(r->db, Q_WORKER_EXEC_STARTED,
-		ARGS(db_i64(t->exec_id), db_i64(r->job.epoch)), NULL, err);
+	return exec_begin(r->db, &r->job.fence, t->exec.id, err);
 }
 
 bool turn_set_started(struct turn_job *t, struct err *err)
 {
-	if (t->exec_known)
+	if (t->exec.state != EXEC_QUEUED)
 		return true;
-	t->exec_known = true;
-	return runner_write(t->r, started_body, t, err);
+	t->exec.state = EXEC_RUNNING;
+	return runner_try(t->r, begin_body, t, err);
 }
 
 struct exited {
 	struct turn_job *t;
-	const struct follow *f;
+	struct exec_end end;
 };
 
 static bool exited_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct exited *x = arg;
-	const struct follow *f = x->f;
+
+	return exec_finish(r->db, &r->job.fence, x->t->exec.id, &x->end, err) &&
+	       trace_write(&x->t->trace, r, err);
+}
+
+static void exited_trace(struct turn_job *t, const struct follow *f)
+{
 	char text[80], data[160];
 
 	if (f->end == FOLLOW_REFUSED)
@@ -197,84 +180,66 @@ static bool exited_body(struct runner *r, void *arg, struct err *err)
 	else
 		(void)snprintf(text, sizeof(text), "killed by signal %lld", (long long)f->signal);
 	(void)snprintf(data, sizeof(data), "{\"exit_code\":%lld,\"ms\":%lld}",
-		(long long)f->exit_code, (long long)(time_boot_ms() - x->t->began));
-	return db_query(r->db, Q_WORKER_EXEC_FINISH,
-		       ARGS(db_i64(x->t->exec_id),
-			       db_text(f->end == FOLLOW_EXIT ? "done" : "failed"),
-			       db_text(f->oom	      ? "oom"
-				       : f->timed_out ? "timeout"
-						      : NULL),
-			       db_opt(f->exit_code, -1), db_opt(f->signal, -1),
-			       db_bool(f->timed_out), db_bool(f->oom), db_text(f->usage)),
-		       NULL, err) &&
-	       trace_write(&x->t->trace, r, "result", NULL, text, data, 1, err);
+		(long long)f->exit_code, (long long)(time_boot_ms() - t->began));
+	trace_adds(&t->trace, TRACE_RESULT, NULL, text, data);
 }
 
 bool turn_set_exited(struct turn_job *t, const struct follow *f, struct err *err)
 {
-	struct exited x = {.t = t, .f = f};
+	struct exited x = {.t = t, .end = follow_exec_end(f)};
 
-	if (!runner_write(t->r, exited_body, &x, err))
+	exited_trace(t, f);
+	if (!traced(t, exited_body, &x, err))
 		return err_wrap(err, "exec ended");
-	t->trace.last_seq += 1;
-	t->exec_ended = true;
-	t->exit_code = f->exit_code;
-	t->signal = f->signal;
-	t->timed_out = f->timed_out;
-	t->oom = f->oom;
+	t->exec.state = x.end.state;
+	t->exec.exited = x.end.exited;
+	t->exec.exit_code = x.end.exit_code;
+	t->exec.signal = x.end.signal;
+	t->exec.timed_out = x.end.timed_out;
+	t->exec.oom = x.end.oom;
 	t->cancelled = f->cancelled;
-	runner_hint(t->r, 0, t->run_id);
+	t->stalled = f->stalled;
 	return true;
 }
 
-static bool turn_end_row(struct turn_job *t, const char *state, const char *reason,
-	const char *detail, struct err *err)
-{
-	int64_t code = t->exit_code >= 0 ? t->exit_code : t->signal >= 0 ? 128 + t->signal : -1;
-
-	return db_query(t->r->db, Q_WORKER_TURN_FINISH,
-		ARGS(db_i64(t->id), db_text(state), db_text(reason), db_text(detail),
-			db_opt(code, -1), db_opt(t->signal, -1), db_opt(t->results.patch_id, 0),
-			db_opt(t->results.bundle_id, 0)),
-		NULL, err);
-}
+struct asked {
+	struct turn_job *t;
+	const char *ref, *text;
+};
 
 static bool asked_body(struct runner *r, void *arg, struct err *err)
 {
-	const struct exited *x = arg;
-	struct turn_job *t = x->t;
+	const struct turn_end end = {.state = TURN_ASKED};
+	const struct asked *a = arg;
+	const struct turn *turn = &a->t->turn;
+	int64_t id;
 
-	return db_query(r->db, Q_WORKER_QUESTION_ADD,
-		       ARGS(db_i64(r->job.account_id), db_i64(t->run_id), db_i64(t->id),
-			       db_text(x->f->question_id), db_text(x->f->question)),
-		       NULL, err) &&
-	       trace_write(
-		       &t->trace, r, "question", x->f->question_id, x->f->question, NULL, 1, err) &&
-	       turn_end_row(t, "asked", NULL, NULL, err);
+	return question_open(
+		       r->db, &r->job.fence, turn->run_id, turn->id, a->ref, a->text, &id, err) &&
+	       trace_write(&a->t->trace, r, err) &&
+	       turn_end(r->db, &r->job.fence, turn->id, &end, err);
 }
 
 bool turn_set_asked(struct turn_job *t, const struct follow *f, struct err *err)
 {
-	struct exited x = {.t = t, .f = f};
+	struct asked a = {.t = t, .ref = f->question_id, .text = f->question};
 
-	if (!runner_write(t->r, asked_body, &x, err))
+	trace_adds(&t->trace, TRACE_QUESTION, a.ref, a.text, NULL);
+	if (!traced(t, asked_body, &a, err))
 		return err_wrap(err, "turn asked");
-	t->state = "asked";
-	runner_hint(t->r, 0, t->run_id);
+	t->turn.state = TURN_ASKED;
 	kill_point("after_question");
 	return true;
 }
 
 static bool asked_saved_body(struct runner *r, void *arg, struct err *err)
 {
-	struct turn_job *t = arg;
+	const struct turn_job *t = arg;
 
-	return db_query(r->db, Q_WORKER_TURN_SAVED,
-		       ARGS(db_i64(t->id), db_opt(t->results.patch_id, 0),
-			       db_opt(t->results.bundle_id, 0)),
-		       NULL, err) &&
-	       results_replace(r, &t->results, t->run_id, t->id, err) &&
-	       runner_job_finish(r, "asked", err);
+	return turn_save(r->db, &r->job.fence, t->turn.id, t->results.patch_id,
+		       t->results.bundle_id, err) &&
+	       results_replace(r, &t->results, t->turn.run_id, t->turn.id, err) &&
+	       job_finish(r->db, &r->job.fence, turn_state_names[TURN_ASKED], err);
 }
 
 bool turn_set_asked_saved(struct turn_job *t, struct err *err)
@@ -282,40 +247,54 @@ bool turn_set_asked_saved(struct turn_job *t, struct err *err)
 	kill_point("asked_before_finish");
 	if (!runner_write(t->r, asked_saved_body, t, err))
 		return err_wrap(err, "results of the asking turn");
-	runner_hint(t->r, 0, t->run_id);
+	runner_hint(t->r, 0, t->turn.run_id);
 	return true;
 }
 
 struct ended {
 	struct turn_job *t;
-	const char *state, *reason, *detail;
+	struct turn_end end;
 };
 
 static bool ended_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct ended *e = arg;
+	const struct turn_job *t = e->t;
 
-	return turn_end_row(e->t, e->state, e->reason, e->detail, err) &&
-	       (!e->t->saved || results_replace(r, &e->t->results, e->t->run_id, e->t->id, err)) &&
-	       runner_job_finish(r, e->state, err);
+	return turn_end(r->db, &r->job.fence, t->turn.id, &e->end, err) &&
+	       (!t->saved || results_replace(r, &t->results, t->turn.run_id, t->turn.id, err)) &&
+	       job_finish(r->db, &r->job.fence, turn_state_names[e->end.state], err);
 }
 
-bool turn_set_ended(struct turn_job *t, const char *state, const char *reason, const char *detail,
-	struct err *err)
+bool turn_set_ended(struct turn_job *t, enum turn_state state, enum turn_reason reason,
+	const char *detail, struct err *err)
 {
 	CLEANUP(buf) struct buf sane = BUF_INIT(2048);
-	struct ended e = {.t = t, .state = state, .reason = reason};
+	const struct exec *x = &t->exec;
+	struct ended e = {
+		.t = t,
+		.end =
+			{
+				.state = state,
+				.reason = reason,
+				.exited = x->exited || x->signal,
+				.exit_code = x->exited ? x->exit_code : 128 + x->signal,
+				.signal = x->signal,
+				.patch_id = t->results.patch_id,
+				.bundle_id = t->results.bundle_id,
+			},
+	};
 
 	/* messages quote the box and are cut: a row takes nothing but whole characters, and a turn
 	 * whose end cannot be written would be done again for ever */
 	if (detail) {
 		text_add_sane(&sane, detail, strlen(detail));
-		e.detail = sane.data;
+		e.end.detail = sane.data;
 	}
 	kill_point("before_finish");
 	if (!runner_write(t->r, ended_body, &e, err))
 		return err_wrap(err, "turn ended");
-	runner_hint(t->r, 0, t->run_id);
+	runner_hint(t->r, 0, t->turn.run_id);
 	kill_point("after_finish");
 	return true;
 }

@@ -9,58 +9,39 @@
 #include "agents.h"
 #include "cleanup.h"
 #include "config.h"
-#include "db.h"
 #include "guest.h"
-#include "job.h"
 #include "killpoint.h"
 #include "pool.h"
-#include "queries.h"
 #include "redact.h"
+#include "runlog.h"
 #include "runner.h"
 #include "text.h"
 
-struct log_end {
-	int64_t seq, line, src_end;
+struct tail_read {
+	int64_t log_id;
+	struct log_tail tail;
 };
 
-static bool end_read(struct runner *r, int64_t log_id, struct log_end *end, struct err *err)
+static bool tail_body(struct runner *r, void *arg, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
+	struct tail_read *t = arg;
 
-	memset(end, 0, sizeof(*end));
-	if (!runner_read(r, Q_WORKER_LOG_END, ARGS(db_i64(log_id)), &res, err))
-		return err_wrap(err, "end of log");
-	if (res.rows) {
-		end->seq = result_i64(&res, 0, 0);
-		end->line = result_i64(&res, 0, 1);
-		end->src_end = result_i64(&res, 0, 2);
-	}
-	return true;
-}
-
-bool logstore_end(struct runner *r, int64_t log_id, int64_t *src_end, struct err *err)
-{
-	struct log_end end;
-
-	if (!end_read(r, log_id, &end, err))
-		return false;
-	*src_end = end.src_end;
-	return true;
+	return runlog_tail(r->db, t->log_id, &t->tail, err);
 }
 
 bool logstore_open(
 	struct logstore *ls, struct runner *r, int64_t log_id, int64_t base, struct err *err)
 {
-	struct log_end end;
+	struct tail_read t = {.log_id = log_id};
 
 	memset(ls, 0, sizeof(*ls));
-	if (!end_read(r, log_id, &end, err))
+	if (!runner_try(r, tail_body, &t, err))
 		return false;
 	ls->r = r;
 	ls->log_id = log_id;
-	logsink_init(&ls->sink, end.seq, end.line, (uint64_t)end.src_end, (uint64_t)base);
+	logsink_init(&ls->sink, t.tail.seq, t.tail.line, (uint64_t)t.tail.src_off, (uint64_t)base);
 	ls->sink.keep = (uint64_t)r->cfg->log_max;
-	ls->sink.full = (uint64_t)end.src_end > ls->sink.keep;
+	ls->sink.full = (uint64_t)t.tail.src_off > ls->sink.keep;
 	ls->redactor = redactor_new();
 	if (r->cfg->operator_token)
 		redactor_add(ls->redactor, r->cfg->operator_token);
@@ -96,90 +77,42 @@ int64_t logstore_deadline(const struct logstore *ls, int64_t deadline)
 	return wait >= 0 && at < deadline ? at : deadline;
 }
 
-/* The parallel arrays of worker_log_append, as PostgreSQL array literals. */
-struct columns {
-	struct buf seq, stream, at, size, first_line, nlines, src_off, src_len, line_ms;
-};
-
-static void columns_init(struct columns *c)
+static bool append_body(struct runner *r, void *arg, struct err *err)
 {
-	struct buf *const all[] = {&c->seq, &c->stream, &c->at, &c->size, &c->first_line,
-		&c->nlines, &c->src_off, &c->src_len, &c->line_ms};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		buf_init(all[i], 16u << 20);
-		(void)buf_addc(all[i], '{');
-	}
-}
-
-static void cleanup_columns(struct columns *c)
-{
-	struct buf *const all[] = {&c->seq, &c->stream, &c->at, &c->size, &c->first_line,
-		&c->nlines, &c->src_off, &c->src_len, &c->line_ms};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		buf_done(all[i]);
-}
-
-static void columns_add(struct columns *col, const struct logsink *s, const struct chunk *c,
-	int64_t now_ms, bool first, bool last)
-{
-	const struct {
-		struct buf *b;
-		int64_t v;
-	} numbers[] = {
-		{&col->seq, c->seq},
-		{&col->stream, c->stream},
-		{&col->at, (int64_t)c->body_at},
-		{&col->size, (int64_t)c->body_size},
-		{&col->first_line, c->first_line},
-		{&col->nlines, c->nlines},
-		{&col->src_off, (int64_t)c->src_off},
-		{&col->src_len, (int64_t)c->size},
-	};
-	const char *end = last ? "}" : "";
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		(void)buf_addf(
-			numbers[i].b, "%s%lld%s", first ? "" : ",", (long long)numbers[i].v, end);
-	(void)buf_adds(&col->line_ms, first ? "\"{" : ",\"{");
-	for (int i = 0; i < c->nlines && !c->dropped; i++) {
-		int64_t ago = now_ms - s->newlines[c->newline + (size_t)i];
-
-		(void)buf_addf(
-			&col->line_ms, "%s%lld", i ? "," : "", (long long)(ago > 0 ? ago : 0));
-	}
-	(void)buf_adds(&col->line_ms, last ? "}\"}" : "}\"");
+	return runlog_append(r->db, &r->job.fence, arg, err);
 }
 
 static bool chunks_commit(struct logstore *ls, struct err *err)
 {
-	CLEANUP(columns) struct columns col;
-	CLEANUP(result) struct result res = {0};
 	const struct logsink *s = &ls->sink;
-	struct runner *r = ls->r;
-	int64_t now = time_now_ms();
-	const char *rows;
+	CLEANUP(free) struct log_chunk *chunks = mem_alloc((s->ready + 1) * sizeof(*chunks));
+	struct runlog_batch batch = {
+		.now_ms = time_now_ms(),
+		.log_id = ls->log_id,
+		.chunks = chunks,
+		.nchunks = s->ready,
+		.bodies = s->bodies.data,
+		.bodies_size = s->bodies.len,
+	};
 
-	columns_init(&col);
-	for (size_t i = 0; i < s->ready; i++)
-		columns_add(&col, s, &s->chunks[i], now, i == 0, i + 1 == s->ready);
-	rows = ls->trace ? trace_rows(ls->trace) : "[]";
-	if (!runner_read(r, Q_WORKER_LOG_APPEND,
-		    ARGS(db_i64(r->job.id), db_i64(r->job.epoch), db_i64(r->job.account_id),
-			    db_i64(ls->log_id), db_i64(now),
-			    db_bytes(s->bodies.data, s->bodies.len), db_text(col.seq.data),
-			    db_text(col.stream.data), db_text(col.at.data), db_text(col.size.data),
-			    db_text(col.first_line.data), db_text(col.nlines.data),
-			    db_text(col.src_off.data), db_text(col.src_len.data),
-			    db_text(col.line_ms.data), db_i64(ls->trace ? ls->trace->run_id : 0),
-			    db_i64(ls->trace ? ls->trace->turn : 0), db_text(rows)),
-		    &res, err))
-		return err_wrap(err, "append log");
-	if (result_i64(&res, 0, 0))
-		return true;
-	r->stale = true;
-	return fence_lost(&(const struct fence){.job_id = r->job.id, .epoch = r->job.epoch}, err);
+	for (size_t i = 0; i < s->ready; i++) {
+		const struct chunk *c = &s->chunks[i];
+
+		chunks[i] = (struct log_chunk){
+			.seq = c->seq,
+			.stream = (enum log_stream)c->stream,
+			.first_line = c->first_line,
+			.nlines = c->nlines,
+			.src_off = (int64_t)c->src_off,
+			.src_len = (int64_t)c->size,
+			.at = c->body_at,
+			.size = c->body_size,
+			.newline_ms = c->dropped ? NULL : s->newlines + c->newline,
+		};
+	}
+	if (ls->trace)
+		trace_batch(ls->trace, &batch);
+	return runner_try(ls->r, append_body, &batch, err);
 }
 
 /* Commits and acknowledges one statement's worth; *any false: nothing was to be written. */
@@ -190,7 +123,7 @@ static bool flush_some(
 	if (!*any)
 		return true;
 	if (ls->agent && ls->trace)
-		ls->agent->output(ls->trace, &ls->sink);
+		ls->agent->output(ls->reader, ls->trace, &ls->sink);
 	kill_point("before_flush_commit");
 	if (!chunks_commit(ls, err)) {
 		if (ls->trace)

@@ -12,6 +12,7 @@
 #include "trace.h"
 
 struct agent;
+struct agent_reader;
 struct guest;
 struct redactor;
 struct runner;
@@ -21,13 +22,12 @@ struct logstore {
 	struct runner *r;
 	int64_t log_id;
 	struct logsink sink;
-	struct trace *trace;	   /* NULL: none */
-	const struct agent *agent; /* what makes trace rows of output; NULL: nothing does */
+	struct trace *trace;	     /* NULL: none */
+	const struct agent *agent;   /* what makes trace rows of output; NULL: nothing does */
+	struct agent_reader *reader; /* the agent's; NULL: it has none */
 	struct redactor *redactor;
 };
 
-/* Where the log ends: 0 for an empty one. */
-bool logstore_end(struct runner *r, int64_t log_id, int64_t *src_end, struct err *err) NODISCARD;
 /* Opens the log where its last chunk ended; base is the exec's byte 0 in it. */
 bool logstore_open(struct logstore *ls, struct runner *r, int64_t log_id, int64_t base,
 	struct err *err) NODISCARD;

@@ -3,7 +3,6 @@
  * connects to PostgreSQL, waits for {"job":ID,"epoch":E} and does that. Exit status 0: the job was
  * ended, or is not ours, or the worker wanted us gone; anything else: the job is to be tried again.
  */
-#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include <errno.h>
@@ -12,6 +11,7 @@
 
 #include "cleanup.h"
 #include "config.h"
+#include "confine.h"
 #include "db.h"
 #include "json.h"
 #include "killpoint.h"
@@ -24,8 +24,10 @@
 #define WORKER_FD 3
 #define STATEMENT_MS 20000
 
+CONFINED_PROGRAM
+
 /* False: the worker went or wants us gone before there was a job. */
-static bool job_wait(struct runner *r, int64_t *id, int64_t *epoch, struct err *err)
+static bool job_wait(struct runner *r, struct fence *f, struct err *err)
 {
 	for (;;) {
 		CLEANUP(json) struct json_object *o = NULL;
@@ -41,7 +43,7 @@ static bool job_wait(struct runner *r, int64_t *id, int64_t *epoch, struct err *
 			return err_wrap(err, "worker");
 		if (json_get_bool(o, "term", &yes) && yes)
 			return err_set(err, ERR_BUSY, "the worker stops");
-		if (json_get_i64(o, "job", id) && json_get_i64(o, "epoch", epoch))
+		if (json_get_i64(o, "job", &f->job_id) && json_get_i64(o, "epoch", &f->epoch))
 			return true;
 	}
 }
@@ -52,22 +54,21 @@ static void statements_warm(struct db *db)
 {
 	static const int list[] = {
 		Q_JOB_LOAD,
-		Q_WORKER_BOX_LOAD,
-		Q_WORKER_EXEC_LOAD,
-		Q_WORKER_TURN_LOAD,
-		Q_WORKER_LOG_END,
-		Q_JOB_FENCE,
-		Q_WORKER_EXEC_STARTED,
-		Q_WORKER_LOG_APPEND,
-		Q_WORKER_EXEC_FINISH,
+		Q_BOX_GET,
+		Q_EXEC_GET,
+		Q_TURN_GET,
+		Q_RUNLOG_TAIL,
+		Q_EXEC_START,
+		Q_RUNLOG_APPEND,
+		Q_EXEC_FINISH,
 		Q_JOB_FINISH,
-		Q_WORKER_TURN_STARTING,
-		Q_WORKER_TURN_RUNNING,
-		Q_WORKER_BOX_SLOT,
-		Q_WORKER_BOX_JOBS_HOST,
-		Q_WORKER_BOX_SPAWNED,
-		Q_WORKER_BOX_READY,
-		Q_WORKER_BOX_STREAMS,
+		Q_TURN_START,
+		Q_EXEC_OPEN,
+		Q_TURN_RUNNING,
+		Q_BOX_ASSIGN_SLOT,
+		Q_BOX_STARTED,
+		Q_BOX_READY,
+		Q_BOX_TAKE_STREAMS,
 	};
 	struct err err;
 
@@ -77,34 +78,35 @@ static void statements_warm(struct db *db)
 
 static int job_do(struct runner *r)
 {
-	int64_t id, epoch;
 	const struct kind *kind;
+	struct fence f;
 	struct err err;
 
-	if (!job_wait(r, &id, &epoch, &err))
+	if (!job_wait(r, &f, &err))
 		return 0;
 	kill_point("after_claim");
-	if (!runner_load(r, id, epoch, &err)) {
+	if (!runner_load(r, &f, &err)) {
 		if (r->stale || r->term)
 			return 0;
-		log_error("job=%lld epoch=%lld load: %s", (long long)id, (long long)epoch, err.msg);
+		log_error("job=%lld epoch=%lld load: %s", (long long)f.job_id, (long long)f.epoch,
+			err.msg);
 		return 1;
 	}
 	kind = kind_find(r->job.kind);
 	if (!kind) {
-		log_error("job=%lld kind=%s is not known to this program", (long long)id,
+		log_error("job=%lld kind=%s is not known to this program", (long long)f.job_id,
 			log_quote(r->job.kind));
 		return 1;
 	}
-	log_info("job=%lld epoch=%lld kind=%s box=%s rq=%s begins", (long long)id, (long long)epoch,
-		kind->name, r->box.name ? r->box.name : "-",
-		r->job.request_id ? r->job.request_id : "-");
+	log_info("job=%lld epoch=%lld kind=%s box=%s rq=%s begins", (long long)f.job_id,
+		(long long)f.epoch, kind->name, r->box.id ? r->box.name : "-",
+		r->job.request_id[0] ? r->job.request_id : "-");
 	if (!kind->run(r, &err)) {
-		log_error("job=%lld kind=%s failed: %s, retrying", (long long)id, kind->name,
+		log_error("job=%lld kind=%s failed: %s, retrying", (long long)f.job_id, kind->name,
 			log_quote(err.msg));
 		return 1;
 	}
-	log_info("job=%lld kind=%s %s", (long long)id, kind->name,
+	log_info("job=%lld kind=%s %s", (long long)f.job_id, kind->name,
 		r->stale  ? "has another holder"
 		: r->term ? "handed back"
 			  : "ended");
@@ -128,7 +130,10 @@ int main(int argc, char **argv)
 		log_init("runner", level);
 	host_name(r.host);
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (!confine(0, &err)) {
+		log_error("%s", err.msg);
+		return 2;
+	}
 	db = r.db = db_new(config_db(pool, r.cfg, "asb_worker"), "asb-runner", STATEMENT_MS);
 	/* connecting takes as long as all else together; a database that is away is met again later
 	 */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "confine.h"
 #include "killpoint.h"
 #include "log.h"
 #include "pool.h"
@@ -24,17 +25,13 @@
 #include "spawn_site.h"
 #include "text.h"
 
-#ifdef __SANITIZE_ADDRESS__
-/* the leak check wants to trace us, which is what a shim refuses */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
+CONFINED_PROGRAM
 
 /* No word from any runner or worker for this long: there is no host left that wants the box. */
 #define DEADMAN_MS 120000
+/* No word from the box's asb-boxd for this long, pinged ten times meanwhile: it is dead or stuck. A
+ * machine swamped by other builds slows a guest down, but not to that. */
+#define MUTE_MS 180000
 /* A dead box's shim stays this long, so that a runner can collect what is spooled. */
 #define LINGER_MS 60000
 /* From the guest's start to READY; a cold boot under emulation on a loaded machine is slow. */
@@ -72,6 +69,15 @@ static void deadman_tick(struct loop *loop, uint32_t events, void *arg)
 	if (shim->silence_ms >= shim->deadman_ms)
 		box_end(shim, "worker_lost", "no worker spoke for %lld ms",
 			(long long)shim->deadman_ms);
+}
+
+static void mute_tick(struct loop *loop, uint32_t events, void *arg)
+{
+	struct shim *shim = arg;
+
+	(void)loop;
+	(void)events;
+	box_tick(shim, shim->mute_ms / 10);
 }
 
 static void linger_over(struct loop *loop, uint32_t events, void *arg)
@@ -126,7 +132,7 @@ static bool box_start(struct shim *shim, struct err *err)
 		return err_errno(err, ERR_INTERNAL, "undumpable");
 	if (!privdrop_no_new_privs(err))
 		return false;
-	if (shim->box.runtime->confined && !test_switch("noseccomp") && !shim_confine(err))
+	if (shim->box.runtime->confined && !test_switch("noseccomp") && !confine(CONFINE_EXEC, err))
 		return false;
 	if (!shim->box.runtime->start(shim->pool, &spec, &shim->box.rt, err))
 		return false;
@@ -144,10 +150,12 @@ static void shim_run(struct shim *shim)
 	shim->deadman_ms = env_i64("ASB_SHIM_DEADMAN_MS", DEADMAN_MS);
 	shim->linger_ms = env_i64("ASB_SHIM_LINGER_MS", LINGER_MS);
 	shim->start_ms = env_i64("ASB_SHIM_START_MS", START_MS);
+	shim->mute_ms = env_i64("ASB_SHIM_MUTE_MS", MUTE_MS);
 	shim->loop = loop_new();
 	shim->linger = loop_add_timer(shim->loop, -1, 0, linger_over, shim);
 	shim->deadman = loop_add_timer(
 		shim->loop, shim->deadman_ms / 10, shim->deadman_ms / 10, deadman_tick, shim);
+	(void)loop_add_timer(shim->loop, shim->mute_ms / 10, shim->mute_ms / 10, mute_tick, shim);
 	(void)loop_add_signal(shim->loop, SIGTERM, term, shim);
 	box_begin(shim);
 	gate_start(shim);
@@ -181,6 +189,7 @@ int main(int argc, char **argv)
 	shim.name = env_text("ASB_BOX");
 	shim.gate_path = env_text("ASB_GATE_SOCKET");
 	shim.worker_uid = (uid_t)env_i64("ASB_WORKER_UID", geteuid());
+	shim.gate_uid = (uid_t)env_i64("ASB_GATE_UID", geteuid());
 	if (!text_is_name(shim.name) || fd_given(SHIM_FD_LISTEN) < 0) {
 		log_error("not started by asb-spawn");
 		return 2;

@@ -97,6 +97,7 @@ static bool spawn_main(struct pool *pool, int argc, char **argv, struct err *err
 		return err_advise(err, NULL, "start asb-spawn as root, or set BOX_UID_BASE=0");
 	}
 	site.worker_uid = site.cfg->uid_base ? (uid_t)(site.cfg->uid_base + 1) : geteuid();
+	site.gate_uid = site.cfg->uid_base ? (uid_t)(site.cfg->uid_base + 2) : geteuid();
 	/* a QEMU whose shim was killed becomes our child, and is waited for like one */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (!program_dir(pool, &site.program_dir, err) || !site_lock(site.cfg, pool, &lock, err) ||

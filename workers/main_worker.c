@@ -3,7 +3,6 @@
  * owns no box: kill it and boxes go on, and the next worker takes its host's jobs back at once.
  */
 #include <sys/file.h>
-#include <sys/prctl.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 
 #include "cleanup.h"
 #include "config.h"
+#include "confine.h"
 #include "db.h"
 #include "killpoint.h"
 #include "log.h"
@@ -25,6 +25,8 @@
 #define STATEMENT_MS 5000 /* what may block the loop */
 #define STOP_MS 3000	  /* runners commit and detach within this when we are told to end */
 #define START_MS 60000	  /* PostgreSQL may be starting too */
+
+CONFINED_PROGRAM
 
 /* One worker a host and site: the lock goes with the process, however it ends. */
 static bool lock_take(const struct worker *w, int *fd, struct err *err)
@@ -150,7 +152,11 @@ int main(int argc, char **argv)
 	(void)snprintf(w.owner, sizeof(w.owner), "%s:%d:%s", w.host, (int)getpid(), tag);
 	w.runner_path = runner_path(pool);
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* runners inherit it, and give up exec as well */
+	if (!confine(CONFINE_EXEC, &err)) {
+		log_error("%s", err.msg);
+		return 1;
+	}
 	status = run(&w);
 	db_free(w.listen);
 	db_free(w.db);

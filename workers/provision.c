@@ -8,16 +8,15 @@
 
 #include "cleanup.h"
 #include "config.h"
-#include "db.h"
 #include "guest.h"
 #include "killpoint.h"
 #include "pool.h"
-#include "queries.h"
 #include "runner.h"
 #include "spawn.h"
 #include "text.h"
 
 #define SPAWN_TRY_MS 10000 /* spawn restarts within seconds; past that it is down */
+#define SLOT_LOOK_MS 100   /* how often a slot whose last box is just being ended is tried */
 
 static bool reason_default(struct err *err, const char *reason)
 {
@@ -28,49 +27,25 @@ static bool reason_default(struct err *err, const char *reason)
 
 /* --- the slot --- */
 
-struct slot_take {
-	bool taken;
-	int slot;
-};
-
 static bool slot_body(struct runner *r, void *arg, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
-	struct slot_take *t = arg;
-
-	if (!db_query(r->db, Q_WORKER_BOX_SLOT,
-		    ARGS(db_i64(r->box.id), db_text(r->host), db_text(r->boot_id),
-			    db_i64(r->cfg->box_slots)),
-		    &res, err))
-		return false;
-	t->taken = res.rows > 0;
-	if (t->taken)
-		t->slot = (int)result_i64(&res, 0, 0);
-	return db_query(r->db, Q_WORKER_BOX_JOBS_HOST, ARGS(db_i64(r->box.id), db_text(r->host)),
-		NULL, err);
+	(void)arg;
+	return box_assign_slot(r->db, &r->job.fence, r->box.id, r->host, r->boot_id,
+		r->cfg->box_slots, &r->box.slot, err);
 }
 
 static bool slot_take(struct runner *r, int64_t deadline, struct err *err)
 {
-	struct slot_take t = {0};
-
-	for (;;) {
-		bool ok = runner_write(r, slot_body, &t, err);
-
-		if (ok && t.taken)
-			break;
-		/* two runners chose the same slot: the loser chooses again */
-		if (!ok && (err->code != ERR_CONFLICT || r->stale))
+	while (!runner_try(r, slot_body, NULL, err)) {
+		if (strcmp(err->reason, "no_slot"))
 			return false;
 		if (time_boot_ms() > deadline) {
 			(void)err_set(err, ERR_BUSY, "no slot for a box became free in time");
 			return err_advise(err, "provision", "tear down runs that are not needed");
 		}
-		if (!runner_sleep(r, ok ? 500 : 10))
+		if (!runner_sleep(r, 500))
 			return err_set(err, ERR_BUSY, "the worker stops");
 	}
-	r->box.slot = t.slot;
-	r->box.host = r->host;
 	return true;
 }
 
@@ -89,38 +64,47 @@ static bool box_kill(struct runner *r, struct err *err)
 	return true;
 }
 
-static bool spawned_body(struct runner *r, void *arg, struct err *err)
+static bool started_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct spawn_reply *s = arg;
+	const struct box_process process = {
+		.pid = s->pid,
+		.pid_start = s->pid_start,
+		.isolation = s->isolation,
+		.template_key = s->template_key,
+		.readback = s->readback,
+	};
 
-	return db_query(r->db, Q_WORKER_BOX_SPAWNED,
-		ARGS(db_i64(r->box.id), db_i64(s->pid), db_i64(s->pid_start), db_text(s->isolation),
-			db_text(s->template_key), db_text(s->readback)),
-		NULL, err);
+	return box_started(r->db, &r->job.fence, r->box.id, &process, err);
 }
 
-static bool nothing_body(struct runner *r, void *arg, struct err *err)
+static bool fence_body(struct runner *r, void *arg, struct err *err)
 {
-	(void)r;
 	(void)arg;
-	(void)err;
-	return true;
+	return job_fence(r->db, &r->job.fence, err);
 }
 
 static bool spawn_try(struct runner *r, struct spawn_reply *s, struct err *err)
 {
 	/* the last look before there is a process: a teardown may have come meanwhile */
-	return runner_write(r, nothing_body, NULL, err) &&
+	return runner_try(r, fence_body, NULL, err) &&
 	       spawn_box(r->cfg, r->pool, r->box.name, r->box.slot, r->box.runtime, r->box.image,
 		       r->box.size_class, s, err);
 }
 
-static bool box_spawn(struct runner *r, struct spawn_reply *s, struct err *err)
+static bool box_spawn(struct runner *r, struct spawn_reply *s, int64_t deadline, struct err *err)
 {
 	int64_t until = time_boot_ms() + SPAWN_TRY_MS;
 	struct err ignored;
 
 	while (!spawn_try(r, s, err)) {
+		/* a spawn that came too late for its own teardown: whoever sent it kills it, and
+		 * until that is proved the slot is not ours though its row says so */
+		if (!strcmp(err->reason, "slot_taken") && time_boot_ms() < deadline) {
+			if (!runner_sleep(r, SLOT_LOOK_MS))
+				return err_set(err, ERR_BUSY, "the worker stops");
+			continue;
+		}
 		if (strcmp(err->reason, "spawn_down") || time_boot_ms() > until) {
 			(void)err_wrap(err, "start box");
 			return r->stale ? false : reason_default(err, "provision");
@@ -131,10 +115,8 @@ static bool box_spawn(struct runner *r, struct spawn_reply *s, struct err *err)
 			return reason_default(err, "provision");
 	}
 	kill_point("after_spawn");
-	if (runner_write(r, spawned_body, s, err)) {
-		r->box.pid = s->pid;
+	if (runner_try(r, started_body, s, err))
 		return true;
-	}
 	if (r->stale)
 		(void)!spawn_kill(r->cfg, r->pool, r->box.name, r->box.slot, &ignored);
 	return false;
@@ -142,18 +124,9 @@ static bool box_spawn(struct runner *r, struct spawn_reply *s, struct err *err)
 
 /* --- from a process to a box that may be used --- */
 
-struct proof {
-	const char *boot_id, *kernel, *machine, *probe;
-};
-
 static bool ready_body(struct runner *r, void *arg, struct err *err)
 {
-	const struct proof *p = arg;
-
-	return db_query(r->db, Q_WORKER_BOX_READY,
-		ARGS(db_i64(r->box.id), db_text(p->boot_id), db_text(p->kernel),
-			db_text(p->machine), db_text(p->probe)),
-		NULL, err);
+	return box_ready(r->db, &r->job.fence, r->box.id, arg, err);
 }
 
 static const char *sane(struct runner *r, const char *s)
@@ -168,7 +141,7 @@ static bool box_prove(struct runner *r, struct guest *g, const struct spawn_repl
 	int64_t deadline, struct err *err)
 {
 	bool sealed, is_process = !strcmp(r->box.runtime, "process");
-	struct proof p;
+	struct box_proof p;
 
 	if (!readback_check(s, guest_machine(g), r->cfg->uid_base > 0, r->box.memory_bytes,
 		    r->box.cpus, err))
@@ -183,10 +156,10 @@ static bool box_prove(struct runner *r, struct guest *g, const struct spawn_repl
 	p.boot_id = sane(r, guest_boot_id(g));
 	p.kernel = sane(r, guest_kernel(g));
 	p.machine = guest_machine(g);
-	if (!runner_write(r, ready_body, &p, err))
+	if (!runner_try(r, ready_body, &p, err))
 		return false;
 	kill_point("after_ready");
-	r->box.state = "ready";
+	r->box.state = BOX_READY;
 	return true;
 }
 
@@ -202,7 +175,7 @@ static bool box_make(
 		return false;
 	}
 	kill_point("after_slot");
-	if (!box_spawn(r, &s, err))
+	if (!box_spawn(r, &s, deadline, err))
 		return false;
 	if (!guest_attach(g, lane, 0, deadline, err))
 		return reason_default(err, "provision");
@@ -213,12 +186,10 @@ static bool box_make(
 bool provision_box(struct runner *r, struct guest *g, const char *lane, uint32_t agent,
 	int64_t deadline, struct err *err)
 {
-	const char *state = r->box.state;
-
-	if (!strcmp(state, "creating"))
+	if (r->box.state == BOX_CREATING)
 		return box_make(r, g, lane, deadline, err);
-	if (strcmp(state, "ready")) {
-		(void)err_set(err, ERR_CONFLICT, "the box is %s", state);
+	if (r->box.state != BOX_READY) {
+		(void)err_set(err, ERR_CONFLICT, "the box is %s", box_state_names[r->box.state]);
 		return err_advise(err, "box_lost", NULL);
 	}
 	if (!guest_attach(g, lane, agent, deadline, err))
@@ -230,31 +201,30 @@ bool provision_box(struct runner *r, struct guest *g, const char *lane, uint32_t
 /* --- the end of a box --- */
 
 struct box_end {
-	const char *state, *reason;
+	enum box_state state;
+	enum turn_reason reason;
 };
 
 static bool end_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct box_end *e = arg;
 
-	return db_query(r->db, Q_WORKER_BOX_END,
-		ARGS(db_i64(r->box.id), db_text(e->state), db_text(e->reason)), NULL, err);
+	return box_move(
+		r->db, &r->job.fence, r->box.id, e->state, turn_reason_names[e->reason], 0, err);
 }
 
 static bool destroy_body(struct runner *r, void *arg, struct err *err)
 {
-	return db_query(r->db, Q_WORKER_DESTROY_ADD,
-		ARGS(db_i64(r->box.id), db_text((const char *)arg)), NULL, err);
+	const struct box_end *e = arg;
+	bool added;
+
+	return job_add_destroy(r->db, r->box.id, turn_reason_names[e->reason], NULL, &added, err);
 }
 
-bool provision_end(struct runner *r, const char *state, const char *reason, struct err *err)
+bool provision_end(struct runner *r, enum box_state state, enum turn_reason reason, struct err *err)
 {
 	struct box_end e = {.state = state, .reason = reason};
-	char why[32];
 
 	/* proved gone first: the row's end frees the slot for the next box */
-	if (box_kill(r, err))
-		return runner_write(r, end_body, &e, err);
-	(void)snprintf(why, sizeof(why), "%s", reason);
-	return runner_write(r, destroy_body, why, err);
+	return runner_try(r, box_kill(r, err) ? end_body : destroy_body, &e, err);
 }

@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "box.h"
 #include "err.h"
+#include "turn.h"
 
 struct guest;
 struct runner;
@@ -19,4 +21,4 @@ bool provision_box(struct runner *r, struct guest *g, const char *lane, uint32_t
 /* Kills what is there of the box, then lets its row end (gone or failed). Where spawn does not
  * answer, a destroy job is left that will do it. */
 bool provision_end(
-	struct runner *r, const char *state, const char *reason, struct err *err) NODISCARD;
+	struct runner *r, enum box_state state, enum turn_reason reason, struct err *err) NODISCARD;

@@ -101,14 +101,21 @@ static bool machine_is(
 	return err_wrap(err, "in the box");
 }
 
-static bool isolation_is_known(const char *isolation, bool *is_machine)
+/* A class we know, and after it the words for slots that share a uid where they do. */
+static bool isolation_is_known(const char *isolation, bool uid_separated, bool *is_machine)
 {
+	char class[32];
+	size_t n = strcspn(isolation, ",");
+
+	if (strcmp(isolation + n, uid_separated ? "" : SPAWN_NOT_SEPARATED))
+		return false;
+	(void)snprintf(class, sizeof(class), "%.*s", (int)n, isolation);
 	*is_machine = true;
-	if (!strcmp(isolation, "hardware-vm") || !strcmp(isolation, "emulated-vm"))
+	if (!strcmp(class, "hardware-vm") || !strcmp(class, "emulated-vm"))
 		return true;
 	*is_machine = false;
 #ifdef ASB_TEST
-	return !strcmp(isolation, "process");
+	return !strcmp(class, "process");
 #else
 	return false;
 #endif
@@ -133,7 +140,7 @@ bool readback_check(const struct spawn_reply *spawned, const char *machine_json,
 	struct err ignored;
 	bool is_machine;
 
-	if (!isolation_is_known(spawned->isolation, &is_machine))
+	if (!isolation_is_known(spawned->isolation, uid_separated, &is_machine))
 		return differs(err, "isolation", spawned->isolation, "hardware-vm or emulated-vm");
 	if (!json_parse(spawned->readback, strlen(spawned->readback), &o, &ignored))
 		return differs(err, "readback", "not JSON", "an object");

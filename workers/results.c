@@ -11,10 +11,8 @@
 #include "checkout.h"
 #include "cleanup.h"
 #include "config.h"
-#include "db.h"
 #include "guest.h"
 #include "pool.h"
-#include "queries.h"
 #include "runner.h"
 #include "text.h"
 
@@ -42,22 +40,6 @@ static const char bundle_script[] = "cd \"/workspace/$1\"\n"
 				    "shift\n"
 				    "exec git -c core.fsmonitor=false -c core.hooksPath=/dev/null "
 				    "bundle create -q - HEAD \"$@\"\n";
-
-static const char *const agent_env[] = {
-	"PATH",
-	"/usr/local/bin:/usr/bin:/bin",
-	"HOME",
-	"/home/agent",
-	"LC_ALL",
-	"C.UTF-8",
-	"GIT_CONFIG_NOSYSTEM",
-	"1",
-	"GIT_CONFIG_GLOBAL",
-	"/dev/null",
-	"GIT_TERMINAL_PROMPT",
-	"0",
-	NULL,
-};
 
 /* stdout of an exec as a blob; made with the first byte, so that nothing makes no blob. */
 struct saved {
@@ -96,35 +78,17 @@ static bool saved_run(struct guest *g, struct saved *s, const char *script, cons
 	return ok;
 }
 
-struct head {
-	char text[96];
-	size_t n;
-};
-
-static bool head_read(void *arg, int stream, const void *data, size_t n, struct err *err)
-{
-	struct head *h = arg;
-
-	(void)err;
-	if (stream == 1 && n < sizeof(h->text) - h->n) {
-		memcpy(h->text + h->n, data, n);
-		h->n += n;
-		h->text[h->n] = '\0';
-	}
-	return true;
-}
-
 /* HEAD when the tree was placed; "" where it had none. */
 static bool base_head(
 	struct guest *g, const char *name, const char **head, int64_t deadline, struct err *err)
 {
 	const char *const argv[] = {"/bin/bash", "-euc", base_head_script, "bash", name, NULL};
-	struct head h = {0};
+	struct guest_said h = {0};
 	struct guest_exec x = {.argv = argv,
 		.env = git_env,
 		.cwd = "/",
 		.user = "git",
-		.sink = head_read,
+		.sink = guest_said_read,
 		.arg = &h};
 	size_t n;
 
@@ -150,10 +114,10 @@ static void note_add(struct results *out, const char *what, const struct err *e)
 /* Errors that are not about this one result: no use to go on. */
 static bool is_final(const struct guest *g, const struct err *e)
 {
-	return g->r->stale || g->r->term || e->code == ERR_INTERNAL || e->code == ERR_BUSY ||
-	       !strcmp(e->reason, "box_lost") || !strcmp(e->reason, "guest_panic") ||
-	       !strcmp(e->reason, "protocol") || !strcmp(e->reason, "agent_lost") ||
-	       !strcmp(e->reason, "stale_epoch");
+	return runner_is_stale(g->r, e) || g->r->term || e->code == ERR_INTERNAL ||
+	       e->code == ERR_BUSY || !strcmp(e->reason, "box_lost") ||
+	       !strcmp(e->reason, "guest_panic") || !strcmp(e->reason, "protocol") ||
+	       !strcmp(e->reason, "agent_lost") || !strcmp(e->reason, "stale_epoch");
 }
 
 static bool tree_save(struct guest *g, const struct tree *t, bool first, struct saved *s,
@@ -173,7 +137,7 @@ static bool tree_save(struct guest *g, const struct tree *t, bool first, struct 
 	s->blob.kind = BLOB_BUNDLE;
 	s->blob.file_name = pool_printf(g->r->pool, "%s.bundle", t->dir);
 	if (!base_head(g, t->dir, &head, deadline, err) ||
-		!saved_run(g, s, bundle_script, "agent", agent_env, t->dir, head, "bundle",
+		!saved_run(g, s, bundle_script, "agent", agent_git_env, t->dir, head, "bundle",
 			deadline, &bundle, err)) {
 		if (is_final(g, err))
 			return false;
@@ -201,10 +165,21 @@ static bool save_once(struct guest *g, const struct trees *trees, struct saved *
 	return true;
 }
 
+struct newest {
+	int64_t run_id, blob_id;
+};
+
+static bool newest_body(struct runner *r, void *arg, struct err *err)
+{
+	struct newest *n = arg;
+
+	return blob_newest(r->db, n->run_id, &n->blob_id, err);
+}
+
 bool results_save(struct guest *g, const struct trees *trees, int64_t run_id, int64_t turn_id,
 	int64_t deadline, struct results *out, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
+	struct newest before = {.run_id = run_id};
 	struct runner *r = g->r;
 	struct saved s = {
 		.r = r,
@@ -215,15 +190,14 @@ bool results_save(struct guest *g, const struct trees *trees, int64_t run_id, in
 				.turn_id = turn_id,
 				.max_bytes = r->cfg->artifact_max,
 				.run_max_bytes = r->cfg->run_blob_max,
+				.fence = &r->job.fence,
 			},
 	};
-	int64_t before;
 
-	if (!runner_read(r, Q_WORKER_RESULTS_NEWEST, ARGS(db_i64(run_id)), &res, err))
+	if (!runner_try(r, newest_body, &before, err))
 		return false;
-	before = result_i64(&res, 0, 0);
 	do {
-		*out = (struct results){.before = before};
+		*out = (struct results){.before = before.blob_id};
 		if (save_once(g, trees, &s, deadline, out, err))
 			return true;
 	} while (err->code == ERR_BUSY && !r->stale && !r->cancel && time_boot_ms() < deadline &&
@@ -235,6 +209,5 @@ bool results_replace(struct runner *r, const struct results *saved, int64_t run_
 	struct err *err)
 {
 	return saved->note[0] ||
-	       db_query(r->db, Q_WORKER_RESULTS_REPLACE,
-		       ARGS(db_i64(run_id), db_i64(turn_id), db_i64(saved->before)), NULL, err);
+	       blob_replace(r->db, &r->job.fence, run_id, turn_id, saved->before, err);
 }

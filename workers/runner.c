@@ -1,5 +1,6 @@
 /*
- * The runner's ground: control messages, the fence, and patience with a database that is away.
+ * The runner's ground: control messages, the job it holds, and patience with a database that is
+ * away.
  */
 #include "runner.h"
 
@@ -12,10 +13,8 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "job.h"
+#include "db.h"
 #include "json.h"
-#include "pool.h"
-#include "queries.h"
 #include "random.h"
 #include "text.h"
 
@@ -80,23 +79,12 @@ bool runner_sleep(struct runner *r, int64_t ms)
 	return !r->term;
 }
 
-/* Remembers that the fence is gone. */
-static bool stale(struct runner *r, struct err *err)
+bool runner_is_stale(struct runner *r, const struct err *err)
 {
-	r->stale |= is_fence_lost(err);
-	return false;
-}
-
-static struct fence fence_of(const struct runner *r)
-{
-	return (struct fence){.job_id = r->job.id, .epoch = r->job.epoch};
-}
-
-bool runner_begin(struct runner *r, struct tx *tx, struct err *err)
-{
-	struct fence f = fence_of(r);
-
-	return (db_begin(r->db, 0, tx, err) && job_fence(r->db, &f, err)) || stale(r, err);
+	/* "state" while the fence holds: a teardown has moved the row, and its job ends ours */
+	r->stale |=
+		is_fence_lost(err) || (err->code == ERR_CONFLICT && !strcmp(err->reason, "state"));
+	return r->stale;
 }
 
 /* Half to one and a half times the step, doubling to 2 s: runners must not come back in step. */
@@ -111,99 +99,64 @@ static bool back_off(struct runner *r, int64_t *step_ms)
 	return true;
 }
 
-static bool write_once(struct runner *r, runner_body *body, void *arg, struct err *err)
+bool runner_try(struct runner *r, runner_body *body, void *arg, struct err *err)
 {
+	int64_t step_ms = 50;
+
+	while (!body(r, arg, err))
+		if (err->code != ERR_BUSY || !back_off(r, &step_ms)) {
+			(void)runner_is_stale(r, err);
+			return false;
+		}
+	return true;
+}
+
+struct write {
+	runner_body *body;
+	void *arg;
+};
+
+static bool write_body(struct runner *r, void *arg, struct err *err)
+{
+	const struct write *w = arg;
 	CLEANUP(tx) struct tx tx = {0};
 
-	return runner_begin(r, &tx, err) && body(r, arg, err) && db_commit(&tx, err);
+	return db_begin(r->db, 0, &tx, err) && w->body(r, w->arg, err) && db_commit(&tx, err);
 }
 
 bool runner_write(struct runner *r, runner_body *body, void *arg, struct err *err)
 {
-	int64_t step_ms = 50;
+	struct write w = {.body = body, .arg = arg};
 
-	while (!write_once(r, body, arg, err))
-		if (err->code != ERR_BUSY || !back_off(r, &step_ms))
-			return false;
-	return true;
+	return runner_try(r, write_body, &w, err);
 }
 
-bool runner_read(struct runner *r, int query, const struct db_arg *args, size_t nargs,
-	struct result *res, struct err *err)
+static bool box_body(struct runner *r, void *arg, struct err *err)
 {
-	int64_t step_ms = 50;
-
-	while (!db_query(r->db, query, args, nargs, res, err))
-		if (err->code != ERR_BUSY || !back_off(r, &step_ms))
-			return false;
-	return true;
-}
-
-bool runner_job_finish(struct runner *r, const char *outcome, struct err *err)
-{
-	struct fence f = fence_of(r);
-
-	return job_finish(r->db, &f, outcome, err) || stale(r, err);
-}
-
-int64_t runner_col(const struct result *res, int col)
-{
-	return result_is_null(res, 0, col) ? 0 : result_i64(res, 0, col);
-}
-
-const char *runner_text(struct runner *r, const struct result *res, int col)
-{
-	return result_is_null(res, 0, col) ? NULL : pool_strdup(r->pool, result_text(res, 0, col));
+	return box_get(r->db, r->pool, r->job.box_id, arg, err);
 }
 
 bool runner_load_box(struct runner *r, struct err *err)
 {
-	CLEANUP(result) struct result res = {0};
-	struct box_row *b = &r->box;
+	return runner_try(r, box_body, &r->box, err);
+}
 
-	if (!runner_read(r, Q_WORKER_BOX_LOAD, ARGS(db_i64(r->job.box_id)), &res, err))
-		return err_wrap(err, "load box");
-	if (!res.rows)
-		return err_set(err, ERR_NOT_FOUND, "no box %lld", (long long)r->job.box_id);
-	b->id = r->job.box_id;
-	b->name = runner_text(r, &res, 0);
-	b->state = runner_text(r, &res, 1);
-	b->runtime = runner_text(r, &res, 2);
-	b->image = runner_text(r, &res, 3);
-	b->size_class = runner_text(r, &res, 4);
-	b->memory_bytes = runner_col(&res, 5);
-	b->cpus = runner_col(&res, 6);
-	b->host = runner_text(r, &res, 7);
-	b->slot = result_is_null(&res, 0, 8) ? -1 : (int)runner_col(&res, 8);
-	b->pid = runner_col(&res, 9);
-	b->account_id = runner_col(&res, 11);
-	b->expires_in_ms = runner_col(&res, 12);
-	b->guest_boot_id = runner_text(r, &res, 13);
+static bool job_body(struct runner *r, void *arg, struct err *err)
+{
+	struct job *job = NULL;
+
+	if (!job_load(r->db, r->pool, arg, &job, err))
+		return false;
+	r->job = *job;
 	return true;
 }
 
-bool runner_load(struct runner *r, int64_t job_id, int64_t epoch, struct err *err)
+bool runner_load(struct runner *r, const struct fence *f, struct err *err)
 {
-	struct fence f = {.job_id = job_id, .epoch = epoch};
-	struct job *job = NULL;
-	int64_t step_ms = 50;
+	struct fence fence = *f;
 
-	r->job.id = job_id;
-	r->job.epoch = epoch;
-	while (!job_load(r->db, r->pool, &f, &job, err))
-		if (err->code != ERR_BUSY || !back_off(r, &step_ms)) {
-			(void)stale(r, err);
-			return err_wrap(err, "load job");
-		}
-	r->job.kind = job->kind;
-	r->job.account_id = job->account_id;
-	r->job.box_id = job->box_id;
-	r->job.run_id = job->run_id;
-	r->job.turn_id = job->turn_id;
-	r->job.exec_id = job->exec_id;
-	r->job.lane = job->lane;
-	r->job.request_id = job->request_id;
-	r->job.payload = job->payload;
-	r->cancel |= job->cancelled;
-	return !job->box_id || runner_load_box(r, err);
+	if (!runner_try(r, job_body, &fence, err))
+		return false;
+	r->cancel |= r->job.cancelled;
+	return !r->job.box_id || runner_load_box(r, err);
 }

@@ -10,7 +10,6 @@
  *	shim_stream.c   streams and the spool of output that is not acknowledged yet
  *	shim_gate.c     egress streams and the connection to the gate
  *	shim_question.c the pending question and requests on stream 0
- *	shim_confine.c  the seccomp filter that QEMU inherits
  *	shim_report.c   what spawn is told after the start
  */
 #include <stdbool.h>
@@ -90,10 +89,11 @@ struct stream {
 	uint64_t given;	   /* the end of what any runner was given, */
 	uint64_t acked;	   /* what runners acknowledged */
 	uint64_t stdin_credit;
-	bool stdin_news; /* stdin_credit is to be told */
-	bool started;	 /* an exec: STARTED came */
-	bool ended;	 /* the last frame came */
-	bool orphan;	 /* a request whose runner went: its frames are thrown away */
+	uint64_t tar_sent, tar_credit; /* TAR_OUT: bytes of the box, and what the runner allows */
+	bool stdin_news;	       /* stdin_credit is to be told */
+	bool started;		       /* an exec: STARTED came */
+	bool ended;		       /* the last frame came */
+	bool orphan;		       /* a request whose runner went: its frames are thrown away */
 	bool dead;
 };
 struct stream *stream_find(struct shim *shim, uint32_t id);
@@ -105,6 +105,8 @@ bool stream_take(
 	struct shim *shim, struct stream *s, const struct wire_frame *f, struct err *err) NODISCARD;
 /* The runner acknowledges output below offset; false: it never got that. */
 bool stream_ack(struct shim *shim, struct stream *s, uint64_t offset);
+/* The runner allows the box so many bytes of a TAR_OUT, all told. */
+void stream_allow(struct stream *s, uint64_t total);
 /* The runner has committed the exit; false: there was none. */
 bool stream_ack_exit(struct shim *shim, struct stream *s);
 /* A new runner of the lane: it is given everything again that is not acknowledged. */
@@ -150,6 +152,7 @@ struct gate {
 	struct watch *timer;
 	struct egress *egress;
 	size_t n;
+	bool impostor; /* somebody else has its socket */
 };
 void gate_start(struct shim *shim);
 bool gate_take(struct shim *shim, const struct wire_frame *f, struct err *err) NODISCARD;
@@ -180,6 +183,7 @@ struct box {
 	enum box_state state;
 	struct peer peer;
 	struct watch *pidfd, *console, *qmp, *start_timer, *bye_timer;
+	int64_t silence_ms; /* since its last frame */
 	struct buf console_text;
 	bool was_ready;
 	char nonce[33];
@@ -198,6 +202,8 @@ bool box_relay(struct shim *shim, const struct wire_frame *f);
 /* Asks it to power off, kills it when it does not; the shim ends afterwards. */
 void box_bye(struct shim *shim);
 void box_done(struct shim *shim);
+/* So much time has passed: says PING, and ends a box that has not said a word for too long. */
+void box_tick(struct shim *shim, int64_t ms);
 
 /* --- main_shim.c --- */
 struct shim {
@@ -205,8 +211,8 @@ struct shim {
 	struct pool *pool;
 	const char *name; /* of the box */
 	const char *gate_path;
-	uid_t worker_uid;
-	int64_t deadman_ms, linger_ms, start_ms;
+	uid_t worker_uid, gate_uid;
+	int64_t deadman_ms, linger_ms, start_ms, mute_ms;
 	int listener;
 	struct watch *listen_watch, *linger, *deadman;
 	int64_t silence_ms; /* since a peer's last frame */
@@ -223,11 +229,6 @@ struct shim {
 	bool leaving; /* BYE was said */
 	bool done;
 };
-
-/* --- shim_confine.c --- */
-/* From here on neither we nor the box's process can open a socket outside AF_UNIX, trace another
- * process, or make namespaces. */
-bool shim_confine(struct err *err) NODISCARD;
 
 /* --- shim_report.c --- */
 /* The JSON that asb-spawn reads: process, descriptors, devices, disk; or why there is no box. */

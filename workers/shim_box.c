@@ -46,9 +46,25 @@ bool box_relay(struct shim *shim, const struct wire_frame *f)
 	return shim->box.state != BOX_DEAD && peer_relay(&shim->box.peer, f);
 }
 
-static bool panicked(const struct box *b)
+static bool console_says(const struct box *b, const char *words)
 {
-	return memmem(b->console_text.data, b->console_text.len, "Kernel panic", 12) != NULL;
+	return memmem(b->console_text.data, b->console_text.len, words, strlen(words)) != NULL;
+}
+
+/* How a box ended whose process ended. asb-boxd is the guest's first process: its death is a
+ * panic as well, but one that says so. */
+static const char *end_of(const struct box *b, const char **message)
+{
+	if (console_says(b, "Attempted to kill init")) {
+		*message = "asb-boxd died in the guest";
+		return "agent_lost";
+	}
+	if (console_says(b, "Kernel panic")) {
+		*message = "the guest's kernel panicked";
+		return "guest_panic";
+	}
+	*message = NULL;
+	return "box_lost";
 }
 
 static void console_read(struct shim *shim)
@@ -65,15 +81,24 @@ static void console_read(struct shim *shim)
 	}
 }
 
-/* The last lines of the console, safe to show, after ": ". */
+/* The last lines of the console, or a panic's first ones, safe to show, after ": ". */
 static void console_add(struct box *b, struct buf *out)
 {
 	size_t n = b->console_text.len, shown = n < CONSOLE_SHOWN ? n : CONSOLE_SHOWN;
+	const char *from = b->console_text.data + n - shown, *panic;
 
 	if (!n)
 		return;
+	/* a panic's first line says what it was, what follows is registers */
+	panic = memmem(b->console_text.data, n, "Kernel panic", 12);
+	if (panic) {
+		size_t left = n - (size_t)(panic - b->console_text.data);
+
+		from = panic;
+		shown = left < CONSOLE_SHOWN ? left : CONSOLE_SHOWN;
+	}
 	(void)buf_adds(out, ": ");
-	text_add_sane(out, b->console_text.data + n - shown, shown);
+	text_add_sane(out, from, shown);
 }
 
 /* The process is gone and waited for; say so to the log and to whoever attaches. */
@@ -117,6 +142,7 @@ void box_end(struct shim *shim, const char *code, const char *fmt, ...)
 static void box_lost(struct shim *shim)
 {
 	struct box *b = &shim->box;
+	const char *code, *message;
 	struct err ignored;
 	int status = 0;
 
@@ -130,8 +156,9 @@ static void box_lost(struct shim *shim)
 	b->pidfd = NULL;
 	(void)!child_wait(&b->rt.vm.child, -1, &status, &ignored);
 	buf_reset(&b->end_message);
-	if (panicked(b))
-		(void)buf_adds(&b->end_message, "the guest's kernel panicked");
+	code = end_of(b, &message);
+	if (message)
+		(void)buf_adds(&b->end_message, message);
 	else if (WIFSIGNALED(status))
 		(void)buf_addf(&b->end_message, "the box's process was killed by signal %d",
 			WTERMSIG(status));
@@ -139,7 +166,7 @@ static void box_lost(struct shim *shim)
 		(void)buf_addf(
 			&b->end_message, "the box's process ended with %d", WEXITSTATUS(status));
 	console_add(b, &b->end_message);
-	box_dead(shim, panicked(b) ? "guest_panic" : "box_lost");
+	box_dead(shim, code);
 }
 
 static bool hello_take(struct shim *shim, const struct wire_frame *f, struct err *err)
@@ -249,6 +276,7 @@ static bool box_frame(struct peer *p, const struct wire_frame *f, struct err *er
 	struct shim *shim = p->owner;
 	struct stream *s;
 
+	shim->box.silence_ms = 0;
 	if (f->type == WIRE_PING) {
 		/* only a box that pings and does not read fills the queue */
 		if (peer_send(p, WIRE_PONG, f->stream, f->payload, f->length))
@@ -338,9 +366,28 @@ static void start_late(struct loop *loop, uint32_t events, void *arg)
 
 static void bye_late(struct loop *loop, uint32_t events, void *arg)
 {
+	struct shim *shim = arg;
+
 	(void)loop;
 	(void)events;
-	box_end(arg, "box_lost", "the box closed its channel and was killed");
+	/* its process lives, but who speaks for it does not */
+	box_end(shim, shim->leaving ? "box_lost" : "agent_lost",
+		"the box closed its channel and was killed");
+}
+
+void box_tick(struct shim *shim, int64_t ms)
+{
+	struct box *b = &shim->box;
+
+	if (b->state != BOX_READY)
+		return;
+	b->silence_ms += ms;
+	if (b->silence_ms >= shim->mute_ms)
+		box_end(shim, "agent_lost",
+			"asb-boxd said nothing for %lld ms; the box's process lives",
+			(long long)shim->mute_ms);
+	else
+		(void)box_send(shim, WIRE_PING, 0, NULL, 0);
 }
 
 void box_begin(struct shim *shim)

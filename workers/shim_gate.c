@@ -16,6 +16,7 @@
 #include "cleanup.h"
 #include "log.h"
 #include "pool.h"
+#include "sockpeer.h"
 
 #define RECONNECT_MS 500
 /* Of all streams together, for a gate that is slower than its own credits. */
@@ -109,6 +110,18 @@ static void gate_closed(struct peer *p, const struct err *err)
 
 static const struct peer_class gate_class = {gate_frame, gate_closed};
 
+/* What listens there has the gate's uid, or is root; said once, tried again for ever. */
+static bool gate_is_ours(struct shim *shim, int fd)
+{
+	uid_t uid = socket_peer(fd);
+	bool ours = !uid || uid == shim->gate_uid;
+
+	if (!ours && !shim->gate.impostor)
+		log_error("box=%s gate socket is that of uid=%u, refused", shim->name, uid);
+	shim->gate.impostor = !ours;
+	return ours;
+}
+
 static void gate_connect(struct loop *loop, uint32_t events, void *arg)
 {
 	struct shim *shim = arg;
@@ -122,7 +135,7 @@ static void gate_connect(struct loop *loop, uint32_t events, void *arg)
 	n = snprintf(a.sun_path, sizeof(a.sun_path), "%s", shim->gate_path);
 	CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || n < 0 || (size_t)n >= sizeof(a.sun_path) ||
-		connect(fd, (const struct sockaddr *)&a, sizeof(a)))
+		connect(fd, (const struct sockaddr *)&a, sizeof(a)) || !gate_is_ours(shim, fd))
 		return;
 	peer_open(&shim->gate.peer, loop, STEAL_FD(fd), GATE_OUT_MAX, &gate_class, shim);
 	n = snprintf(text, sizeof(text), "{\"box\":\"%s\"}", shim->name);

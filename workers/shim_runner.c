@@ -17,6 +17,7 @@
 #include "json.h"
 #include "log.h"
 #include "pool.h"
+#include "sockpeer.h"
 #include "text.h"
 
 /* Beyond the fill of its queue a runner gets only answers to what it asked. */
@@ -228,6 +229,11 @@ static bool stream_frame(struct runner *r, const struct wire_frame *f, struct er
 			return err_set(err, ERR_INVALID, "acknowledges what it never got");
 		return true;
 	}
+	if (f->type == WIRE_CREDIT && s->request == WIRE_TAR_OUT) {
+		if (!wire_u64(f, &offset))
+			return err_set(err, ERR_INVALID, "credit without a number");
+		stream_allow(s, offset);
+	}
 	if (f->type == WIRE_ACK_EXIT && !stream_ack_exit(shim, s))
 		return err_set(err, ERR_INVALID, "acknowledges an exit that was not");
 	return box_relay(shim, f);
@@ -336,16 +342,15 @@ static void runner_accept(struct loop *loop, uint32_t events, void *arg)
 {
 	struct shim *shim = arg;
 	CLEANUP(fd) int fd = accept4(shim->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred cred = {.uid = (uid_t)-1};
-	socklen_t len = sizeof(cred);
 	struct runner *r;
+	uid_t uid;
 
 	(void)events;
 	if (fd < 0)
 		return;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) || cred.uid != shim->worker_uid ||
-		!runner_room(shim)) {
-		log_warn("box=%s peer with uid=%u refused", shim->name, cred.uid);
+	uid = socket_peer(fd);
+	if (uid != shim->worker_uid || !runner_room(shim)) {
+		log_warn("box=%s peer with uid=%u refused", shim->name, uid);
 		return;
 	}
 	r = mem_alloc(sizeof(*r));

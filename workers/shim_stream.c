@@ -58,6 +58,7 @@ struct stream *stream_add(struct shim *shim, uint32_t id, enum wire_type request
 	s->id = id;
 	s->request = request;
 	s->lane = lane;
+	s->tar_credit = WIRE_WINDOW;
 	buf_init(&s->frames, STREAM_BUF_MAX);
 	s->next = shim->streams;
 	shim->streams = s;
@@ -114,6 +115,21 @@ static bool output_take(struct stream *s, const struct wire_frame *f, struct err
 	return true;
 }
 
+void stream_allow(struct stream *s, uint64_t total)
+{
+	if (total > s->tar_credit)
+		s->tar_credit = total;
+}
+
+/* The shim keeps what the runner has not read yet: the credit bounds it, whoever wrote boxd. */
+static bool tar_take(struct stream *s, const struct wire_frame *f, struct err *err)
+{
+	s->tar_sent += f->length;
+	if (s->tar_sent > s->tar_credit && !s->orphan)
+		return err_set(err, ERR_UPSTREAM, "stream %u: archive beyond its credit", s->id);
+	return true;
+}
+
 /* Which frames of the box belong on a stream that was opened so. */
 static bool type_fits(const struct stream *s, const struct wire_frame *f)
 {
@@ -164,7 +180,8 @@ bool stream_take(struct shim *shim, struct stream *s, const struct wire_frame *f
 	if (s->ended || !type_fits(s, f))
 		return err_set(err, ERR_UPSTREAM, "stream %u: %s does not belong there", s->id,
 			wire_type_name(f->type));
-	if (is_output(f->type) && !output_take(s, f, err))
+	if ((is_output(f->type) && !output_take(s, f, err)) ||
+		(f->type == WIRE_DATA && !tar_take(s, f, err)))
 		return false;
 	if (f->type == WIRE_CREDIT) {
 		if (!wire_u64(f, &s->stdin_credit))

@@ -2,7 +2,7 @@
 /*
  * Asking asb-spawn, the one program with privilege, for the few things it does. One JSON request
  * and one JSON answer a SOCK_SEQPACKET connection on RUN_DIR/spawn.sock; spawn answers only peers
- * with the worker's uid (SO_PEERCRED).
+ * with the worker's uid (SO_PEERCRED), and the asking side speaks to root or to its own uid alone.
  *
  *	{"verb":"spawn","box":"box-..","slot":3,"runtime":"qemu","image":"base","class":"s"}
  *	  ->
@@ -25,6 +25,9 @@
 struct config;
 struct json_object;
 struct pool;
+
+/* What follows the isolation class of a box on a site whose slots share one uid. */
+#define SPAWN_NOT_SEPARATED ", slots not separated"
 
 struct spawn_reply {
 	pid_t pid;

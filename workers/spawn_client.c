@@ -18,18 +18,20 @@
 #include "config.h"
 #include "json.h"
 #include "pool.h"
+#include "sockpeer.h"
 
 /* Longer than the 30 s after which asb-spawn itself gives a start up. */
 #define ANSWER_S 40
 #define ANSWER_MAX (128 * 1024)
 
-/* flags: SOCK_NONBLOCK or 0 */
+/* To root's asb-spawn, or one that runs as we do; flags: SOCK_NONBLOCK or 0. */
 static bool connect_spawn(const struct config *cfg, int flags, int *out, struct err *err)
 {
 	struct timeval limit = {.tv_sec = ANSWER_S};
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 	int n = snprintf(a.sun_path, sizeof(a.sun_path), "%s/spawn.sock", cfg->run_dir);
+	uid_t uid;
 
 	if (fd < 0 || n < 0 || (size_t)n >= sizeof(a.sun_path))
 		return err_set(err, ERR_INTERNAL, "spawn: ASB_RUN_DIR is too long for a socket");
@@ -39,6 +41,9 @@ static bool connect_spawn(const struct config *cfg, int flags, int *out, struct 
 		(void)err_errno(err, ERR_BUSY, "spawn: connect");
 		return err_advise(err, "spawn_down", "see that asb-spawn runs");
 	}
+	uid = socket_peer(fd);
+	if (uid && uid != geteuid())
+		return err_set(err, ERR_FORBIDDEN, "spawn: its socket is that of uid %u", uid);
 	*out = STEAL_FD(fd);
 	return true;
 }

@@ -145,7 +145,7 @@ static bool sub_flatten(int top, const char *name, unsigned *counter)
 	d = fdopendir(sub);
 	if (!d)
 		return false;
-	sub = -1;
+	(void)STEAL_FD(sub);
 	while ((e = readdir(d))) {
 		char up[48];
 

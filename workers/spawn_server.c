@@ -22,6 +22,8 @@
 #include "log.h"
 #include "loop.h"
 #include "pool.h"
+#include "sockpeer.h"
+#include "spawn.h"
 #include "template.h"
 #include "text.h"
 
@@ -128,7 +130,8 @@ static bool report_take(struct client *c, struct buf *out, struct err *err)
 		json_add_quoted(out, c->started.template_key, strlen(c->started.template_key));
 	else
 		(void)buf_adds(out, "null");
-	(void)buf_addf(out, ",\"isolation\":\"%s\",\"readback\":", c->rq.runtime->isolation);
+	(void)buf_addf(out, ",\"isolation\":\"%s%s\",\"readback\":", c->rq.runtime->isolation,
+		c->server->site->cfg->uid_base ? "" : SPAWN_NOT_SEPARATED);
 	if (!facts_read(c->pool, &c->rq, report, out, err))
 		return false;
 	(void)buf_addc(out, '}');
@@ -314,16 +317,15 @@ static void client_accept(struct loop *loop, uint32_t events, void *arg)
 {
 	struct server *s = arg;
 	CLEANUP(fd) int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred peer = {.uid = (uid_t)-1};
-	socklen_t len = sizeof(peer);
 	struct client *c;
+	uid_t uid;
 
 	(void)events;
 	if (fd < 0)
 		return;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ||
-		peer.uid != s->site->worker_uid) {
-		log_warn("peer with uid=%u refused", peer.uid);
+	uid = socket_peer(fd);
+	if (uid != s->site->worker_uid) {
+		log_warn("peer with uid=%u refused", uid);
 		return;
 	}
 	c = mem_alloc(sizeof(*c));

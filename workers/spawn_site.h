@@ -32,6 +32,7 @@ struct spawn_site {
 	const struct config *cfg;
 	struct pool *pool;	 /* as long as the process */
 	uid_t worker_uid;	 /* the one who may ask */
+	uid_t gate_uid;		 /* the one that shims believe to be the gate */
 	const char *program_dir; /* where this program lies, and asb-shim beside it */
 	int box_run_dir;	 /* RUN_DIR/box */
 	int box_state_dir;	 /* STATE_DIR/box */

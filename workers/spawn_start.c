@@ -79,6 +79,7 @@ static void env_fill(struct spawn_site *site, const struct spawn_request *rq, co
 		"ASB_SHIM_DEADMAN_MS",
 		"ASB_SHIM_LINGER_MS",
 		"ASB_SHIM_START_MS",
+		"ASB_SHIM_MUTE_MS",
 #ifdef ASB_TEST
 		"ASB_SHIM_BOXD",
 		"ASB_FAULT_DIR",
@@ -94,6 +95,7 @@ static void env_fill(struct spawn_site *site, const struct spawn_request *rq, co
 	env_add_i64(e, "ASB_MEMORY_BYTES", rq->size->memory_bytes);
 	env_add_i64(e, "ASB_CPUS", rq->size->cpus);
 	env_add_i64(e, "ASB_WORKER_UID", site->worker_uid);
+	env_add_i64(e, "ASB_GATE_UID", site->gate_uid);
 	env_add(e, "ASB_LOG_LEVEL", site->cfg->log_level);
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		env_add(e, passed[i], getenv(passed[i]));

@@ -104,11 +104,11 @@ static bool box_lost(struct worker *w, int64_t id, const char *name, struct err 
 {
 	bool no_worker = w->first_sweep && w->absent_ms > ABSENT_MS;
 	const char *why = no_worker ? "worker_lost" : "box_lost";
-	CLEANUP(result) struct result res = {0};
+	bool added;
 
-	if (!db_query(w->db, Q_WORKER_DESTROY_ADD, ARGS(db_i64(id), db_text(why)), &res, err))
+	if (!job_add_destroy(w->db, id, why, NULL, &added, err))
 		return err_wrap(err, "box %s", name);
-	if (res.affected)
+	if (added)
 		log_warn("box=%s reason=%s its process is gone", name, why);
 	return true;
 }

@@ -36,9 +36,9 @@ static bool destroy_each(
 {
 	for (int i = 0; i < res->rows; i++) {
 		int64_t box = result_i64(res, i, 0);
+		bool added;
 
-		if (!db_query(w->db, Q_WORKER_DESTROY_ADD, ARGS(db_i64(box), db_text(reason)), NULL,
-			    err))
+		if (!job_add_destroy(w->db, box, reason, NULL, &added, err))
 			return false;
 		log_info("box_id=%lld reason=%s to be destroyed", (long long)box, reason);
 	}
@@ -98,6 +98,25 @@ static bool old_rows(struct worker *w, struct err *err)
 	       blob_sweep(w->db, BLOB_OLD_MS, &dropped, err);
 }
 
+/* One batch of each: what is too much for one turn goes in the next. */
+static bool retention(struct worker *w, struct err *err)
+{
+	const struct {
+		int statement;
+		int64_t days;
+	} rows[] = {
+		{Q_WORKER_SWEEP_AUDIT, w->cfg->audit_days},
+		{Q_WORKER_SWEEP_EGRESS, w->cfg->egress_days},
+		{Q_WORKER_SWEEP_MODEL_CALLS, w->cfg->model_calls_days},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].days &&
+			!db_query(w->db, rows[i].statement, ARGS(db_i64(rows[i].days)), NULL, err))
+			return false;
+	return true;
+}
+
 const struct sweep sweeps[] = {
 	{"reap", 0, reap},
 	{"lost_boxes", 1000, sweep_lost_boxes},
@@ -110,6 +129,7 @@ const struct sweep sweeps[] = {
 	{"host_seen", 10000, host_seen},
 	{"partitions", 60000, partitions},
 	{"old_rows", 600000, old_rows},
+	{"retention", 60000, retention},
 	{NULL, 0, NULL},
 };
 

@@ -69,7 +69,7 @@ static bool warm_up(struct boxlink *l, struct err *err)
 	static const char *const commands[][4] = {
 		{"/bin/bash", "-c", "git --version; python3 -c pass; ls -la /; cat /etc/os-release",
 			NULL},
-		{"/bin/bash", "-c", "git --version; python3 -c pass", NULL},
+		{"/bin/bash", "-c", "git --version; python3 -c pass; /bin/true", NULL},
 		{"/bin/sync", NULL},
 	};
 

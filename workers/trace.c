@@ -3,15 +3,15 @@
  */
 #include "trace.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cleanup.h"
-#include "json.h"
-#include "queries.h"
 #include "runner.h"
 #include "text.h"
 
 #define TEXT_MAX 8192
+#define REF_SIZE 128
 
 void trace_init(struct trace *t, int64_t run_id, int64_t turn, int64_t last_seq)
 {
@@ -36,26 +36,44 @@ static void text_sane(struct buf *out, const char *text, size_t n)
 		(void)buf_addf(out, "\n[%zu bytes more: see the log]", n - keep);
 }
 
-void trace_add(struct trace *t, const char *kind, const char *text, size_t n, const char *data)
+void trace_add(struct trace *t, enum trace_kind kind, const char *ref, const char *text, size_t n,
+	const char *data)
 {
 	CLEANUP(buf) struct buf sane = BUF_INIT(4 * TEXT_MAX);
+	size_t before = t->rows.len;
+	char short_ref[REF_SIZE];
+	struct trace_row row = {
+		.seq = t->last_seq + t->pending + 1, .kind = kind, .ref = ref, .data = data};
 
 	if (!t->run_id)
 		return;
 	text_sane(&sane, text, n);
-	(void)buf_addf(&t->rows, "%c[%lld,\"%s\",", t->pending ? ',' : '[',
-		(long long)(t->last_seq + t->pending + 1), kind);
-	json_add_quoted(&t->rows, sane.data, sane.len);
-	(void)buf_addf(&t->rows, ",%s]", data ? data : "{}");
-	t->pending++;
+	row.text = sane.len ? sane.data : "";
+	if (ref) {
+		(void)snprintf(short_ref, sizeof(short_ref), "%s", ref);
+		row.ref = short_ref;
+	}
+	runlog_add_row(&t->rows, &row);
+	if (!t->rows.failed) {
+		t->pending++;
+		return;
+	}
+	t->rows.len = before;
+	t->rows.data[before] = '\0';
+	t->rows.failed = false;
 }
 
-const char *trace_rows(struct trace *t)
+void trace_adds(
+	struct trace *t, enum trace_kind kind, const char *ref, const char *text, const char *data)
 {
-	if (!t->pending)
-		return "[]";
-	(void)buf_addc(&t->rows, ']');
-	return t->rows.data;
+	trace_add(t, kind, ref, text, strlen(text), data);
+}
+
+void trace_batch(struct trace *t, struct runlog_batch *batch)
+{
+	batch->run_id = t->run_id;
+	batch->turn = t->turn;
+	batch->trace = t->rows.data;
 }
 
 void trace_dropped(struct trace *t)
@@ -70,15 +88,10 @@ void trace_committed(struct trace *t)
 	trace_dropped(t);
 }
 
-bool trace_write(struct trace *t, struct runner *r, const char *kind, const char *ref,
-	const char *text, const char *data, int64_t nth, struct err *err)
+bool trace_write(struct trace *t, struct runner *r, struct err *err)
 {
-	CLEANUP(buf) struct buf sane = BUF_INIT(4 * TEXT_MAX);
+	struct runlog_batch batch = {.now_ms = time_now_ms()};
 
-	text_sane(&sane, text, strlen(text));
-	return db_query(r->db, Q_WORKER_TRACE_ADD,
-		ARGS(db_i64(r->job.account_id), db_i64(t->run_id), db_i64(t->last_seq + nth),
-			db_i64(t->turn), db_text(kind), db_text(ref), db_text(sane.data),
-			db_text(data ? data : "{}")),
-		NULL, err);
+	trace_batch(t, &batch);
+	return runlog_append(r->db, &r->job.fence, &batch, err);
 }

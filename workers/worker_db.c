@@ -97,33 +97,21 @@ void worker_listen_start(struct worker *w)
 	w->listen_timer = loop_add_timer(w->loop, 0, LISTEN_POLL_MS, listen_check, w);
 }
 
-/* A reboot ended every process of every box: their rows end, and what was queued for them. */
+/* A reboot ended every process of every box: they are destroyed, and nothing else is begun in them.
+ */
 static bool reboot_end(struct worker *w, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
-	CLEANUP(tx) struct tx tx = {0};
-	struct db_arg reason = db_text("host_reboot"), lost = db_text("lost");
-	struct db_arg detail = db_text("the host was restarted");
+	bool added;
 
-	if (!db_begin(w->db, 0, &tx, err) ||
-		!db_query(w->db, Q_WORKER_HOST_BOXES, ARGS(db_text(w->host)), &res, err))
+	if (!db_query(w->db, Q_WORKER_HOST_BOXES, ARGS(db_text(w->host)), &res, err))
 		return false;
-	for (int i = 0; i < res.rows; i++) {
-		struct db_arg box = db_i64(result_i64(&res, i, 0));
-
-		if (!db_query(w->db, Q_WORKER_BOX_JOBS_DROP,
-			    ARGS(box, db_text(NULL), db_text("lost")), NULL, err) ||
-			!db_query(w->db, Q_WORKER_BOX_TURNS_END,
-				ARGS(box, lost, reason, detail, db_text(NULL)), NULL, err) ||
-			!db_query(w->db, Q_WORKER_BOX_WAITING_END, ARGS(box, lost, reason, detail),
-				NULL, err) ||
-			!db_query(w->db, Q_WORKER_BOX_EXECS_END, ARGS(box, reason), NULL, err) ||
-			!db_query(w->db, Q_WORKER_BOX_END, ARGS(box, db_text("failed"), reason),
-				NULL, err))
+	for (int i = 0; i < res.rows; i++)
+		if (!job_add_destroy(
+			    w->db, result_i64(&res, i, 0), "host_reboot", NULL, &added, err))
 			return false;
-	}
 	log_info("host=%s was restarted, boxes=%d lost", w->host, res.rows);
-	return db_commit(&tx, err);
+	return true;
 }
 
 bool worker_host_start(struct worker *w, struct err *err)

@@ -67,7 +67,7 @@ void worker_cancels(struct worker *w)
 
 	if (!worker_db_up(w))
 		return;
-	if (!db_query(w->db, Q_WORKER_JOBS_CANCELLED, ARGS(db_text(w->owner)), &res, &err)) {
+	if (!db_query(w->db, Q_JOB_CANCELLED, ARGS(db_text(w->owner)), &res, &err)) {
 		worker_db_failed(w, "cancels", &err);
 		return;
 	}

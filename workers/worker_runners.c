@@ -18,7 +18,6 @@
 #include "db.h"
 #include "log.h"
 #include "pool.h"
-#include "queries.h"
 #include "text.h"
 
 #define QUICK_MS 2000	  /* a runner that dies sooner than this may do so again: */
@@ -44,15 +43,12 @@ static void proc_free(struct runner_proc *p)
 }
 
 /* The job's row may be gone already: then this touches nothing. */
-static void job_hand_back(struct worker *w, const struct runner_proc *p)
+static void hand_back(struct worker *w, const struct runner_proc *p)
 {
 	bool quick = time_boot_ms() - p->started_ms < QUICK_MS && !w->stopping;
 	struct err err;
 
-	if (!db_query(w->db, Q_WORKER_JOB_RELEASE,
-		    ARGS(db_i64(p->fence.job_id), db_i64(p->fence.epoch),
-			    db_i64(quick ? QUICK_WAIT_MS : 0)),
-		    NULL, &err))
+	if (!job_hand_back(w->db, &p->fence, quick ? QUICK_WAIT_MS : 0, true, &err))
 		worker_db_failed(w, "hand job back", &err);
 }
 
@@ -71,7 +67,7 @@ static void on_end(struct loop *loop, uint32_t events, void *arg)
 		if (!WIFEXITED(status) || WEXITSTATUS(status))
 			log_warn("job=%lld runner pid ended status=%d, retrying",
 				(long long)p->fence.job_id, status);
-		job_hand_back(w, p);
+		hand_back(w, p);
 	}
 	proc_free(p);
 	if (w->stopping) {
@@ -232,7 +228,7 @@ void runners_end(struct worker *w)
 
 		child_kill(&p->child);
 		if (p->fence.job_id)
-			job_hand_back(w, p);
+			hand_back(w, p);
 		proc_free(p);
 	}
 }
