@@ -19,6 +19,10 @@
 struct json_object;
 struct site;
 
+#define TASK_MAX (256 * 1024)
+/* An answer goes to the box as one frame of 64 KiB, quoted as JSON beside the question's id. */
+#define ANSWER_MAX (60 * 1024)
+
 enum action_needs {
 	NEEDS_CALLER, /* somebody signed in */
 	NEEDS_NOBODY, /* anybody */
@@ -71,6 +75,10 @@ const struct action *action_find(const char *name);
  */
 bool call_json(struct call *c, int status, int q, const struct db_arg *args, size_t nargs,
 	const char *what, struct err *err) NODISCARD;
+/* Answers with the object's text; it stays the caller's. True. */
+bool call_answer(struct call *c, int status, struct json_object *o);
+/* Adds "caller": {"kind","name"}, who asks as people know him. */
+bool call_add_caller(struct call *c, struct json_object *o, struct err *err) NODISCARD;
 /* Hands the request to asb-live once the transaction is committed; `what` is run or exec, and its
  * name is in the URL so that nginx can still say it where asb-live is not there. */
 void call_wait(struct call *c, const char *what, const char *name, int64_t turn, int64_t wait_ms);

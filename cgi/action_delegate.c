@@ -2,14 +2,14 @@
  * delegate: hands a task to an agent in a fresh box. What can be known here is checked here, so
  * that nobody waits for a box to hear that a name was misspelt.
  */
-#include <dirent.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "action.h"
+#include "agent_list.h"
 #include "buf.h"
 #include "cleanup.h"
 #include "config.h"
+#include "images.h"
 #include "json.h"
 #include "pool.h"
 #include "queries.h"
@@ -19,7 +19,6 @@
 #include "size_class.h"
 #include "text.h"
 
-#define TASK_MAX (256 * 1024)
 #define TITLE_MAX 80 /* bytes of a title that is made of the task */
 #define MIB (1024 * 1024)
 
@@ -28,9 +27,6 @@ struct delegate {
 	struct field_items repos;
 	int64_t memory_mb, cpus, wait_ms;
 };
-
-/* workers/agents.c says how each works. */
-static const char *const agents[] = {"script", NULL};
 
 static const struct field repo_fields[] = {
 	FIELD(TEXT, struct repo_input, repo, .required = true, .max = 300,
@@ -48,7 +44,7 @@ static const struct field fields[] = {
 		.help = "What is to be done. For the script agent: a shell script, run in the "
 			"workspace.",
 		.fix = "Say in the task what is to be done."),
-	FIELD(WORD, struct delegate, agent, .words = agents, .text = "script",
+	FIELD(WORD, struct delegate, agent, .words = agent_names, .text = "script",
 		.help = "Who does it."),
 	FIELD(ITEMS, struct delegate, repos, .max = REPOS_MAX, .fields = repo_fields,
 		.nfields = sizeof(repo_fields) / sizeof(repo_fields[0]),
@@ -60,7 +56,8 @@ static const struct field fields[] = {
 	FIELD(TEXT, struct delegate, dir, .max = 128, .pattern = FIELD_NAME,
 		.help = "Folder under /workspace for the upload; `tree` where absent."),
 	FIELD(TEXT, struct delegate, image, .max = 64, .pattern = FIELD_NAME,
-		.help = "What the box boots from; the site's default where absent."),
+		.help = "What the box boots from; the agent's own or the site's default where "
+			"absent."),
 	FIELD(INT, struct delegate, memory_mb, .max = 65536,
 		.help = "Memory of the box, rounded up to the next size; 0: the site's default."),
 	FIELD(INT, struct delegate, cpus, .max = 64,
@@ -84,29 +81,6 @@ static const char *make_title(struct pool *pool, const char *task)
 			;
 	text_add_sane(&b, line, n);
 	return pool_strdup(pool, b.len ? b.data : "task");
-}
-
-static bool image_known(
-	struct pool *pool, const struct config *cfg, const char *image, struct err *err)
-{
-	DIR *dir = opendir(pool_printf(pool, "%s/images/by-name", cfg->cache_dir));
-	char list[160];
-	size_t n = (size_t)snprintf(list, sizeof(list), "Known: %s", cfg->box_image);
-	bool known = !strcmp(image, cfg->box_image);
-	struct dirent *e;
-
-	while (dir && !known && (e = readdir(dir)) != NULL) {
-		known = e->d_name[0] != '.' && !strcmp(e->d_name, image);
-		if (e->d_name[0] != '.' && strcmp(e->d_name, cfg->box_image) != 0 &&
-			n < sizeof(list))
-			n += (size_t)snprintf(list + n, sizeof(list) - n, ", %s", e->d_name);
-	}
-	if (dir)
-		(void)closedir(dir);
-	if (known)
-		return true;
-	(void)err_set(err, ERR_INVALID, "image: no such image %s", image);
-	return err_advise(err, "unknown_image", list);
 }
 
 static bool set_size(
@@ -161,10 +135,22 @@ static bool set_trees(
 	return repos_json(c->pool, &c->site->upstreams, repos, n, &run->repos, err);
 }
 
+static bool check_ready(const struct config *cfg, enum agent_id agent, struct err *err)
+{
+	if (agent_is_ready(agent, cfg))
+		return true;
+	(void)err_set(err, ERR_CONFLICT,
+		"agent: %s needs a model, and this site has no key for one", agent_names[agent]);
+	return err_advise(err, "model_unset",
+		"The operator sets ANTHROPIC_API_KEY_FILE for asb-gate and ASB_MODEL=1 for the "
+		"site.");
+}
+
 static bool delegate(struct call *c, const void *input, struct err *err)
 {
 	const struct delegate *in = input;
 	const struct config *cfg = c->site->cfg;
+	enum agent_id agent = AGENT_SCRIPT;
 	struct run_made made;
 	struct run_new run = {.account_id = c->caller.account_id,
 		.task = in->task,
@@ -173,12 +159,16 @@ static bool delegate(struct call *c, const void *input, struct err *err)
 		.created_by = c->caller.name,
 		.request_id = c->rq->id,
 		.runtime = cfg->box_runtime,
-		.image = in->image ? in->image : cfg->box_image,
 		.starting_ms = cfg->starting_ms,
 		.max_ms = cfg->box_max_s * 1000};
 
-	if (!image_known(c->pool, cfg, run.image, err) || !set_size(cfg, in, &run, err) ||
-		!set_trees(c, in, &run, err) || !run_delegate(c->db, &run, &made, err))
+	(void)agent_id_find(in->agent, &agent); /* the field knows the words */
+	run.image = in->image ? in->image : agent_list[agent].image;
+	if (!run.image)
+		run.image = cfg->box_image;
+	if (!check_ready(cfg, agent, err) || !image_check(c->pool, cfg, run.image, err) ||
+		!set_size(cfg, in, &run, err) || !set_trees(c, in, &run, err) ||
+		!run_delegate(c->db, &run, &made, err))
 		return false;
 	c->subject = pool_strdup(c->pool, made.name);
 	if (in->wait_ms)

@@ -90,8 +90,10 @@ static bool run_exec(struct call *c, const void *input, struct err *err)
 						       in->session, &exec, c->rq->id, &made, err))
 		return false;
 	c->subject = pool_strdup(c->pool, made.name);
-	if (in->wait_ms)
+	if (in->wait_ms) {
 		call_wait(c, "exec", made.name, 0, in->wait_ms);
+		return true;
+	}
 	return call_json(c, 202, Q_READ_EXEC,
 		ARGS(db_text(made.name), db_i64(c->caller.account_id)), "exec", err);
 }

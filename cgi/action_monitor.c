@@ -17,6 +17,8 @@ const struct action action_monitor = {
 	.method = "GET",
 	.path = "/monitor.json",
 	.needs = NEEDS_CALLER,
-	.answers = "200 {\"runs\",\"boxes\",\"jobs\",\"per_box\"}",
+	.answers = "200 {\"runs\",\"boxes\",\"jobs\",\"per_box\":[BOX with \"limits\", "
+		   "\"readback\" and "
+		   "\"run\":{\"session\",\"title\",\"state\"}]}",
 	.run = monitor,
 };

@@ -11,9 +11,6 @@
 #include "queries.h"
 #include "run.h"
 
-/* An answer goes to the box as one frame of 64 KiB, quoted as JSON beside the question's id. */
-#define ANSWER_MAX (60 * 1024)
-
 struct resume {
 	const char *session, *message;
 	int64_t question, wait_ms;

@@ -1,5 +1,5 @@
 /*
- * watch: one run as it is now, with the end of its trace.
+ * watch: one run as it is now, all that its page shows first.
  */
 #include "action.h"
 #include "queries.h"
@@ -30,8 +30,13 @@ const struct action action_watch = {
 	.needs = NEEDS_CALLER,
 	.input_size = sizeof(struct watch),
 	ACTION_FIELDS(fields),
-	.answers = "200 RUN with "
-		   "\"trace\":[{\"seq\",\"turn\",\"ts\",\"kind\",\"ref\",\"text\",\"data\"}] and "
-		   "\"feed\"",
+	.answers =
+		"200 RUN, its `task` whole, `box` with \"limits\", \"readback\" and \"run\", and "
+		"\"turns\":[{\"turn\",\"state\",\"reason\",\"exit_code\",\"detail\",\"message\","
+		"\"created_at\",\"started_at\",\"finished_at\",\"usage\"}], "
+		"\"questions\":[{\"id\",\"text\",\"asked_at\",\"answer\",\"answered_by\","
+		"\"answered_at\",\"turn\"}], "
+		"\"trace\":[{\"seq\",\"turn\",\"ts\",\"kind\",\"ref\",\"text\",\"data\"}] and "
+		"\"feed\"",
 	.run = watch,
 };

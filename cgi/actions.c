@@ -7,9 +7,11 @@
 
 #include "buf.h"
 
-extern const struct action action_blob, action_delegate, action_exec, action_exec_get, action_fleet,
-	action_healthz, action_log, action_login, action_logout, action_metrics, action_monitor,
-	action_resume, action_teardown, action_upload, action_watch;
+extern const struct action action_blob, action_delegate, action_egress, action_exec,
+	action_exec_get, action_fleet, action_healthz, action_log, action_log_ndjson,
+	action_log_search, action_log_txt, action_login, action_logout, action_metrics,
+	action_monitor, action_resume, action_session, action_signin_code, action_site,
+	action_teardown, action_trace, action_upload, action_watch;
 
 const struct action *const actions[] = {
 	&action_delegate,
@@ -17,15 +19,23 @@ const struct action *const actions[] = {
 	&action_fleet,
 	&action_monitor,
 	&action_watch,
+	&action_trace,
+	&action_egress,
 	&action_resume,
 	&action_teardown,
 	&action_exec,
 	&action_exec_get,
 	&action_log,
+	&action_log_search,
+	&action_log_txt,
+	&action_log_ndjson,
 	&action_blob,
 	&action_healthz,
 	&action_metrics,
+	&action_session,
+	&action_site,
 	&action_login,
+	&action_signin_code,
 	&action_logout,
 	NULL,
 };
@@ -72,9 +82,37 @@ static const char intro[] =
 	"| `busy` | 503 | try again after `Retry-After` |\n"
 	"| `timeout` | 504 | it took too long |\n";
 
+/* What several actions answer with; made by the views of sql/migrations. A member that is not known
+ * is null, never 0. */
+static const char shapes[] =
+	"\n## What is answered\n\n"
+	"RUN: `{\"session\",\"state\",\"text\",\"turn\",\"exit_code\",\"reason\",\"detail\","
+	"\"title\",\"task\",\"agent\",\"source\",\"repos\":[{\"repo\",\"host\",\"ref\",\"dir\"}],"
+	"\"created_by\",\"box\":BOX,\"question\":{\"id\",\"text\",\"asked_at\"},"
+	"\"usage\":{\"input_tokens\",\"output_tokens\",\"cache_read_tokens\","
+	"\"cache_write_tokens\",\"cost_usd\"},\"last\":{\"kind\",\"text\",\"ts\"},"
+	"\"patch\":{\"blob\",\"size_bytes\",\"files\",\"added\",\"removed\"},"
+	"\"bundle\":{\"blob\",\"size_bytes\"},\"files\":[{\"blob\",\"name\",\"size_bytes\"}],"
+	"\"trace_rows\",\"log_bytes\",\"log_lines\",\"created_at\",\"started_at\","
+	"\"finished_at\"}`. `task` is its first 2,000 characters but for `watch`; `usage` is the "
+	"sum "
+	"over its turns, null where none was reported; `last` the newest line of its trace that "
+	"says "
+	"something (160 characters).\n\n"
+	"BOX: `{\"name\",\"state\",\"reason\",\"runtime\",\"isolation\",\"image\",\"class\","
+	"\"memory_bytes\",\"cpus\",\"disk_bytes\",\"guest_boot_id\",\"guest_kernel\","
+	"\"created_at\",\"ready_at\",\"expires_at\",\"gone_at\"}`; in `watch` and `monitor` also "
+	"`\"limits\":{\"memory_bytes\",\"cpus\",\"disk_bytes\",\"lifetime_ms\"}`, `\"readback\"` "
+	"(what the kernel said of them before the box was handed out) and "
+	"`\"run\":{\"session\",\"title\",\"state\"}`.\n\n"
+	"EXEC: `{\"exec\",\"session\",\"state\",\"exit_code\",\"signal\",\"timed_out\",\"oom\","
+	"\"stdout\",\"stderr\",\"truncated\",\"duration_ms\",\"reason\",\"created_at\","
+	"\"started_at\",\"finished_at\"}`.\n";
+
 void actions_print(struct buf *b)
 {
 	(void)buf_adds(b, intro);
+	(void)buf_adds(b, shapes);
 	for (size_t i = 0; actions[i]; i++) {
 		const struct action *a = actions[i];
 

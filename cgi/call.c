@@ -3,7 +3,9 @@
  */
 #include "action.h"
 #include "cleanup.h"
+#include "json.h"
 #include "pool.h"
+#include "queries.h"
 
 bool call_json(struct call *c, int status, int q, const struct db_arg *args, size_t nargs,
 	const char *what, struct err *err)
@@ -15,6 +17,26 @@ bool call_json(struct call *c, int status, int q, const struct db_arg *args, siz
 	if (!res.rows || result_is_null(&res, 0, 0))
 		return err_set(err, ERR_NOT_FOUND, "no such %s", what);
 	response_json(c->rs, status, result_text(&res, 0, 0));
+	return true;
+}
+
+bool call_answer(struct call *c, int status, struct json_object *o)
+{
+	response_json(c->rs, status, json_text(o, c->pool));
+	return true;
+}
+
+bool call_add_caller(struct call *c, struct json_object *o, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+	struct json_object *caller;
+
+	if (!db_query(c->db, Q_WEB_ACCOUNT, ARGS(db_i64(c->caller.account_id)), &res, err))
+		return false;
+	caller = json_new_object();
+	json_add_text(caller, "kind", c->caller.kind == CALLER_SESSION ? "session" : "operator");
+	json_add_text(caller, "name", res.rows ? result_text(&res, 0, 0) : NULL);
+	json_add(o, "caller", caller);
 	return true;
 }
 

@@ -56,6 +56,7 @@ struct stream {
 	struct sub subs[SOURCE_KIND__COUNT];
 };
 
+#define ACTIVITY_RUNS 64    /* told of at once */
 #define SOURCE_BUCKETS 1024 /* a chain of ten at 10,000 sources */
 
 struct live {
@@ -83,6 +84,9 @@ struct live {
 	bool turn_pending;		   /* its timer is set */
 	struct wait *waits;
 	size_t nwaits;
+	int64_t active[ACTIVITY_RUNS]; /* runs that have written since activity_run */
+	size_t nactive;
+	struct watch *activity; /* its timer, while there are some */
 };
 
 /* --- live_accept.c: a connection becomes a stream, a wait or an error --- */
@@ -128,6 +132,12 @@ void source_sweep(struct live *live, struct source *src);
 void source_resume(struct live *live, struct stream *s);
 /* Finds what is new in every source by asking for the newest numbers, a thousand at a time. */
 void sources_rescan(struct live *live);
+
+/* --- live_activity.c --- */
+/* The run has written something. */
+void activity_note(struct live *live, int64_t run_id);
+/* The callback of live.activity. */
+void activity_run(struct loop *loop, uint32_t events, void *arg);
 
 /* --- live_turn.c --- */
 /* The callback of live.turn: reads what is queued, hands it out. */

@@ -27,9 +27,10 @@ static void news(struct live *live, const char *channel, char *word)
 		return;
 	if (is_log && word[0] == 'l')
 		source_dirty(live, SOURCE_LOG, id);
-	else if (is_log && word[0] == 'r')
+	else if (is_log && word[0] == 'r') {
 		source_dirty(live, SOURCE_TRACE, id);
-	else if (word[0] == 'x')
+		activity_note(live, id);
+	} else if (word[0] == 'x')
 		waits_dirty(live, true, id);
 	else if (word[0] == 'r' || word[0] == 'b')
 		source_dirty(live, SOURCE_FEED, 0);

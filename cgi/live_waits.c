@@ -82,8 +82,9 @@ static void wait_drained(struct conn *c)
 
 static const struct conn_events wait_events = {wait_gone, wait_drained};
 
-/* The one answer. Afterwards the wait is only a connection with something to write, or freed. */
-static void wait_answer(struct wait *w, bool boundary)
+/* The one answer: json, or what is read where that is NULL. Afterwards the wait is only a
+ * connection with something to write, or freed. */
+static void wait_answer(struct wait *w, bool boundary, const char *json)
 {
 	struct live *live = w->live;
 	CLEANUP(result) struct result res = {0};
@@ -91,10 +92,12 @@ static void wait_answer(struct wait *w, bool boundary)
 	bool sent;
 
 	wait_unlink(w);
-	if (db_query(live->db, w->is_exec ? Q_READ_EXEC : Q_READ_RUN,
-		    ARGS(db_text(w->name), db_i64(w->account_id)), &res, &err) &&
-		(res.rows ||
-			err_set(&err, ERR_NOT_FOUND, "no such %s", w->is_exec ? "exec" : "run"))) {
+	if (json) {
+		sent = live_answer(live, &w->conn, 200, json);
+	} else if (db_query(live->db, w->is_exec ? Q_READ_EXEC : Q_READ_RUN,
+			   ARGS(db_text(w->name), db_i64(w->account_id)), &res, &err) &&
+		   (res.rows || err_set(&err, ERR_NOT_FOUND, "no such %s",
+					w->is_exec ? "exec" : "run"))) {
 		sent = live_answer(live, &w->conn, boundary ? 200 : 202, result_text(&res, 0, 0));
 	} else {
 		log_warn("live rq=%s wait: %s", w->request_id, err.msg);
@@ -117,12 +120,13 @@ static bool is_boundary(bool is_exec, const char *state)
 }
 
 /* Answers the waits for this thing that its state lets go. */
-static void waits_release(struct live *live, bool is_exec, int64_t id, int64_t turn)
+static void waits_release(
+	struct live *live, bool is_exec, int64_t id, int64_t turn, const char *json)
 {
 	for (struct wait *w = live->waits, *next; w; w = next) {
 		next = w->next;
 		if (w->is_exec == is_exec && w->id == id && (is_exec || turn >= w->turn))
-			wait_answer(w, true);
+			wait_answer(w, true, json);
 	}
 }
 
@@ -139,7 +143,8 @@ static bool states_check(struct live *live, bool is_exec, struct buf *ids, struc
 	for (int i = 0; i < res.rows; i++)
 		if (is_boundary(is_exec, result_text(&res, i, 1)))
 			waits_release(live, is_exec, result_i64(&res, i, 0),
-				is_exec ? 0 : result_i64(&res, i, 2));
+				is_exec ? 0 : result_i64(&res, i, 2),
+				is_exec ? result_text(&res, i, 2) : NULL);
 	buf_reset(ids);
 	return true;
 }
@@ -199,7 +204,7 @@ void waits_expire(struct loop *loop, uint32_t events, void *arg)
 	for (struct wait *w = live->waits, *next; w; w = next) {
 		next = w->next;
 		if (w->until_ms <= now)
-			wait_answer(w, false);
+			wait_answer(w, false, NULL);
 	}
 	timer_set(live);
 }
@@ -208,7 +213,7 @@ void waits_stop(struct live *live)
 {
 	waits_rescan(live); /* those at a boundary get their 200 */
 	while (live->waits)
-		wait_answer(live->waits, false);
+		wait_answer(live->waits, false, NULL);
 }
 
 static bool target_find(

@@ -20,6 +20,8 @@
 #include "loop.h"
 #include "pool.h"
 
+CONFINED_PROGRAM
+
 /* The loop stands still while a statement runs: none of ours takes longer in good days. */
 #define STATEMENT_TIMEOUT_MS 2000
 /* A session that was revoked keeps its streams at most this long. */
@@ -113,6 +115,7 @@ static void watch_all(struct live *live)
 
 	live->turn = loop_add_timer(loop, -1, 0, turn_run, live);
 	live->wait_timer = loop_add_timer(loop, -1, 0, waits_expire, live);
+	live->activity = loop_add_timer(loop, -1, 0, activity_run, live);
 	live->listen_retry = loop_add_timer(loop, -1, 0, listen_retry, live);
 	(void)loop_add_timer(
 		loop, live->cfg->heartbeat_ms, live->cfg->heartbeat_ms, heartbeat, live);
@@ -148,7 +151,7 @@ static bool live_main(int argc, char **argv, struct err *err)
 	if (!migrate_check(db, err) || !accept_open(&live, err))
 		return false;
 	watch_all(&live);
-	if (!listen_open(&live, err) || !confine(err))
+	if (!listen_open(&live, err) || !confine(0, err))
 		return false;
 	log_info("live ready clients_max=%zu", live.clients_max);
 	loop_run(loop);

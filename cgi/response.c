@@ -118,6 +118,8 @@ bool response_send(struct response *rs, response_write_fn *write, void *arg)
 	add_head(rs, &head);
 	if (!write(arg, head.data, head.len))
 		return false;
+	if (rs->head_only)
+		return true;
 	if (rs->stream)
 		return rs->stream(rs->stream_arg, write, arg);
 	return !rs->body.len || write(arg, rs->body.data, rs->body.len);

@@ -27,6 +27,7 @@ struct response {
 	struct buf body;
 	const char *internal;	    /* not NULL: X-Accel-Redirect there */
 	bool https;		    /* the site is: adds HSTS */
+	bool head_only;		    /* the request was a HEAD */
 	response_stream_fn *stream; /* not NULL: instead of body */
 	void *stream_arg;
 	int64_t stream_size; /* -1: nobody knows; it ends when the answer does */

@@ -31,18 +31,22 @@ struct serve {
 	const char *body;
 	size_t body_n;
 	bool wrong_method;
+	bool audited;
+	int64_t start_ms;    /* on time_boot_ms */
 	const char *allowed; /* the method that would be right */
 };
 
-/* NULL with wrong_method set where the path is known and the method is not. */
+/* NULL with wrong_method set where the path is known and the method is not. A HEAD is its GET, of
+ * which response_send leaves the body out. */
 static const struct action *route(struct serve *s)
 {
 	const struct request *rq = s->call.rq;
+	const char *method = s->call.rs->head_only ? "GET" : rq->method;
 
 	for (size_t i = 0; actions[i]; i++) {
 		if (strcmp(actions[i]->path, rq->path))
 			continue;
-		if (!strcmp(actions[i]->method, rq->method))
+		if (!strcmp(actions[i]->method, method))
 			return actions[i];
 		s->wrong_method = true;
 		s->allowed = actions[i]->method;
@@ -193,6 +197,42 @@ static bool run_keyed(struct serve *s, struct err *err)
 		s->call.db, &key, s->call.rs->status, kept_answer(s->call.rs), err);
 }
 
+/* nginx's own answer to the redirect comes later: to the log and the audit it is "accepted". */
+static int seen_status(const struct response *rs)
+{
+	return rs->internal ? 202 : rs->status;
+}
+
+/* In the transaction of what it tells of, or, of what has none or was refused, in one of its own.
+ */
+static bool write_audit(struct serve *s, struct err *err)
+{
+	const struct call *c = &s->call;
+	struct audit row = {.account_id = c->caller.account_id,
+		.caller = c->caller.name,
+		.address = c->rq->address,
+		.method = c->rq->method,
+		.path = s->action->path,
+		.action = s->action->name,
+		.subject = c->subject,
+		.request_id = c->rq->id,
+		.status = seen_status(c->rs),
+		.ms = time_boot_ms() - s->start_ms};
+
+	return audit_add(c->db, &row, err);
+}
+
+static void audit_rest(struct serve *s)
+{
+	CLEANUP(tx) struct tx tx = {0};
+	const struct call *c = &s->call;
+	struct err err;
+
+	if (!db_begin(c->db, c->caller.account_id, &tx, &err) || !write_audit(s, &err) ||
+		!db_commit(&tx, &err))
+		log_error("rq=%s %s", c->rq->id, err.msg);
+}
+
 /* What streams its body has no transaction while it does, and the body's hash is known only then:
  * it is done first. Done a second time under one key it is told the first answer, and what it
  * stored goes as every upload that nobody takes. */
@@ -211,9 +251,11 @@ static bool run(struct serve *s, struct err *err)
 		return false;
 	if (c->caller.kind == CALLER_SESSION && !session_touch(c->db, c->caller.session_id, err))
 		return false;
-	if (!(keyed ? run_keyed(s, err) : a->run(c, s->input, err)))
+	if (!(keyed ? run_keyed(s, err) : a->run(c, s->input, err)) ||
+		(a->mutates && !write_audit(s, err)) || !db_commit(&tx, err))
 		return false;
-	return db_commit(&tx, err);
+	s->audited = a->mutates;
+	return true;
 }
 
 static bool serve(struct serve *s, struct err *err)
@@ -252,31 +294,6 @@ static void answer_error(struct serve *s, const struct err *err)
 		(void)response_header(c->rs, "Retry-After", RETRY_BUSY_S);
 }
 
-/* nginx's own answer to the redirect comes later: to the log and the audit it is "accepted". */
-static int seen_status(const struct response *rs)
-{
-	return rs->internal ? 202 : rs->status;
-}
-
-static void write_audit(const struct serve *s, int64_t ms)
-{
-	const struct call *c = &s->call;
-	struct err err;
-	struct audit row = {.account_id = c->caller.account_id,
-		.caller = c->caller.name,
-		.address = c->rq->address,
-		.method = c->rq->method,
-		.path = s->action->path,
-		.action = s->action->name,
-		.subject = c->subject,
-		.request_id = c->rq->id,
-		.status = seen_status(c->rs),
-		.ms = ms};
-
-	if (!audit_add(c->db, &row, &err))
-		log_error("rq=%s audit: %s", c->rq->id, err.msg);
-}
-
 static void write_log(const struct serve *s, bool ok, const struct err *err, int64_t ms)
 {
 	const struct call *c = &s->call;
@@ -298,17 +315,19 @@ static void write_log(const struct serve *s, bool ok, const struct err *err, int
 
 void router_serve(const struct site *site, struct request *rq, struct response *rs)
 {
-	int64_t start = time_boot_ms(), ms;
 	struct err err = {0};
 	struct serve s = {.call = {.site = site,
 				  .rq = rq,
 				  .rs = rs,
 				  .db = site->db,
 				  .pool = rq->pool,
-				  .caller = {.name = "-"}}};
-	bool ok = serve(&s, &err);
+				  .caller = {.name = "-"}},
+		.start_ms = time_boot_ms()};
+	bool ok;
 	char csrf[CSRF_SIZE];
 
+	rs->head_only = !strcmp(rq->method, "HEAD");
+	ok = serve(&s, &err);
 	if (!ok)
 		answer_error(&s, &err);
 	json_free(s.call.context);
@@ -317,8 +336,7 @@ void router_serve(const struct site *site, struct request *rq, struct response *
 		access_csrf_token(s.call.caller.token, csrf);
 		(void)response_header(rs, "X-CSRF-Token", csrf);
 	}
-	ms = time_boot_ms() - start;
-	if (s.action && s.action->mutates)
-		write_audit(&s, ms);
-	write_log(&s, ok, &err, ms);
+	if (s.action && s.action->mutates && !s.audited)
+		audit_rest(&s);
+	write_log(&s, ok, &err, time_boot_ms() - s.start_ms);
 }

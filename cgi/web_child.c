@@ -122,7 +122,7 @@ void web_child(const struct config *cfg, int sock)
 	int n = 0;
 
 	set_signals();
-	if (!site_init(&site, pool, cfg, db, &err) || !confine(&err)) {
+	if (!site_init(&site, pool, cfg, db, &err) || !confine(0, &err)) {
 		log_error("child: %s", err.msg);
 		exit(1);
 	}
