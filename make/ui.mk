@@ -1,0 +1,14 @@
+# The screens: static/ as it lies, with the libraries of static/vendor.list beside it.
+STATIC := build/static/VERSION
+$(STATIC): $(shell find static -type f) deploy/static deploy/npm-fetch
+	$(Q)deploy/static static build/static
+all: $(STATIC)
+static: $(STATIC) ## what nginx serves
+
+ui: all ## T=name: the screens in a browser, on a site of their own (MODE=debug)
+	$(Q)tests/ui/run '$(T)'
+
+lighthouse: ## what Lighthouse says of landing, sign-in, runs and a run
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) MODE=debug all
+	$(Q)tests/ui/lighthouse
+.PHONY: static ui lighthouse
