@@ -21,7 +21,7 @@ HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection -fno
 	-fno-strict-overflow -fno-delete-null-pointer-checks -fno-strict-aliasing
 MODE_debug := -O1 -g3 -DASB_TEST
 MODE_asan := -O1 -g3 -DASB_TEST -fsanitize=address,undefined -fno-sanitize-recover=all
-MODE_analyze := -O1 -g -fanalyzer
+MODE_analyze := -O1 -g -fanalyzer -DASB_ANALYZE
 MODE_release := -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -ftrivial-auto-var-init=zero
 ifeq ($(MODE_$(MODE)),)
 $(error MODE is one of debug, asan, analyze, release)
@@ -48,7 +48,7 @@ PROGRAMS := $(patsubst cgi/main_%.c,asb-%,$(wildcard cgi/main_*.c)) \
 	$(patsubst cli/main_%.c,%,$(wildcard cli/main_*.c))
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 # in-box programs: always the static release build, whatever MODE is
-BOXBIN := $(if $(wildcard workers/box/boxd/main_boxd.c),build/box/asb-boxd build/box/asb-ask)
+BOXBIN := $(if $(wildcard workers/box/boxd/main_boxd.c),$(addprefix build/box/,asb-boxd asb-ask asb-hook))
 
 .DEFAULT_GOAL := all
 all: $(BIN) $(BOXBIN) ## build every program in MODE (debug, asan, analyze, release)
@@ -95,7 +95,9 @@ build/box/o/%.o: %.c
 build/box/asb-boxd: $(call box_objs,$(filter-out %/main_ask.c,$(BOXD_SRC)) $(WIRE_SRC) $(BOX_BASE))
 	$(Q)$(CC) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $^ && strip $@ && echo "  LINK asb-boxd"
 build/box/asb-ask: $(call box_objs,workers/box/boxd/main_ask.c)
-	$(Q)$(CC) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $^ && strip $@ && echo "  LINK asb-ask"
+build/box/asb-hook: $(call box_objs,workers/box/hooks/main_hook.c)
+build/box/asb-ask build/box/asb-hook:
+	$(Q)$(CC) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $^ && strip $@ && echo "  LINK $(notdir $@)"
 
 # --- tests ---------------------------------------------------------------------------------------
 test_bins = $(patsubst %.c,$(B)/%,$(wildcard tests/$(1)/test_*.c))

@@ -28,11 +28,10 @@ bool cli_read_file(struct pool *pool, const char *path, size_t max, char **out, 
 	if (fd < 0)
 		return err_errno(err, ERR_INVALID, "%.120s", path);
 	for (;;) {
-		char *room = buf_room(&b, 1);
 		size_t space = max + 1 - b.len < 65536 ? max + 1 - b.len : 65536;
+		char *room = space ? buf_room(&b, space) : NULL;
 		ssize_t n;
 
-		room = space ? buf_room(&b, space) : NULL;
 		if (!room)
 			return err_set(
 				err, ERR_TOO_LARGE, "%.120s is larger than %zu bytes", path, max);

@@ -12,6 +12,7 @@
 #include "http.h"
 #include "json.h"
 #include "pool.h"
+#include "tracerow.h"
 
 #define GIVE_UP_S 120
 
@@ -39,25 +40,14 @@ bool follow_is_over(const char *state)
 
 static void print_row(struct following *f, struct json_object *row)
 {
-	CLEANUP(pool) struct pool *pool = pool_new();
-	const char *kind = cli_text(row, "kind"), *ts = cli_text(row, "ts");
 	int64_t seq = 0;
 
 	if (json_get_i64(row, "seq", &seq) && seq <= f->printed_seq)
 		return;
 	f->printed_seq = seq;
-	if (strcmp(kind, "question") == 0)
-		return; /* printed by whoever deals with it, at once */
-	/* the time of day is enough on a terminal: 2026-01-02T03:04:05.678Z */
-	for (char *line = pool_strdup(pool, cli_sane(pool, cli_text(row, "text"))), *next; line;
-		line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		(void)fprintf(f->out, "%.8s %-8s %s\n", strlen(ts) >= 19 ? ts + 11 : "",
-			cli_sane(pool, kind), line);
-	}
-	(void)fflush(f->out);
+	/* a question is printed by whoever deals with it, at once */
+	if (strcmp(cli_text(row, "kind"), "question") != 0)
+		tracerow_print(f->out, row);
 }
 
 static void print_log(struct following *f, struct json_object *chunk)

@@ -84,7 +84,7 @@ bool git_run(struct pool *pool, const char *dir, const char *const *args, char *
 	size_t nargs = 0;
 
 	memcpy(argv, switched_off, sizeof(switched_off));
-	while (args[nargs] && nargs < ARGS_MAX) {
+	while (nargs < ARGS_MAX && args[nargs]) {
 		argv[NOFF + nargs] = args[nargs];
 		nargs++;
 	}

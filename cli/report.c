@@ -82,6 +82,22 @@ static void report_files(struct cli *cli, struct json_object *run, FILE *out)
 	}
 }
 
+/* What its agent used of a model, where it did. */
+static void report_usage(struct json_object *usage, FILE *out)
+{
+	int64_t in = 0, cached = 0, written = 0, output = 0;
+	double usd = 0;
+
+	if (!json_get_i64(usage, "output_tokens", &output))
+		return;
+	(void)json_get_i64(usage, "input_tokens", &in);
+	(void)json_get_i64(usage, "cache_read_tokens", &cached);
+	(void)json_get_i64(usage, "cache_write_tokens", &written);
+	(void)json_get_f64(usage, "cost_usd", &usd);
+	(void)fprintf(out, "\nmodel:   %lld tokens in (%lld of them cached), %lld out, $%.4f",
+		(long long)(in + cached + written), (long long)cached, (long long)output, usd);
+}
+
 bool report_run(struct cli *cli, struct json_object *run, const char *patch_file, int *status,
 	struct err *err)
 {
@@ -107,6 +123,7 @@ bool report_run(struct cli *cli, struct json_object *run, const char *patch_file
 		if (*cli_text(run, "detail"))
 			(void)fprintf(
 				out, "\ndetail:  %s", cli_sane(cli->pool, cli_text(run, "detail")));
+		report_usage(json_get(run, "usage"), out);
 		(void)fprintf(out, "\nsite:    %s%s\n", http_url(cli->http),
 			cli_query(cli->pool, "/watch.json", "session", session));
 	}

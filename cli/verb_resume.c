@@ -11,20 +11,11 @@
 
 bool verb_resume(struct cli *cli, int argc, char **argv, int *status, struct err *err)
 {
-	static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	CLEANUP(json) struct json_object *body = json_new_object();
 	CLEANUP(json) struct json_object *run = NULL;
-	int opt;
 
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt != 'j')
-			return verb_bad_option(argv, err);
-		cli->json = true;
-	}
-	if (argc - optind != 2)
-		return verb_misused(argv[0], "a session and the answer", err);
+	if (!verb_take_json(cli, argc, argv, 2, 2, "a session and the answer", err))
+		return false;
 	json_add_text(body, "session", argv[optind]);
 	json_add_text(body, "message", argv[optind + 1]);
 	if (!cli_connect(cli, err) ||

@@ -40,20 +40,11 @@ static void print_run(struct cli *cli, struct json_object *run)
 
 bool verb_status(struct cli *cli, int argc, char **argv, int *status, struct err *err)
 {
-	static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	CLEANUP(json) struct json_object *reply = NULL;
 	const char *path = "/fleet.json";
-	int opt;
 
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt != 'j')
-			return verb_bad_option(argv, err);
-		cli->json = true;
-	}
-	if (argc - optind > 1)
-		return verb_misused(argv[0], "one session at the most", err);
+	if (!verb_take_json(cli, argc, argv, 0, 1, "one session at the most", err))
+		return false;
 	if (optind < argc)
 		path = cli_query(cli->pool, "/watch.json", "session", argv[optind]);
 	if (!cli_connect(cli, err) || !http_get_json(cli->http, path, &reply, err))

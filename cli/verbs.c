@@ -18,7 +18,7 @@ const struct verb verbs[] = {
 		"  --repo NAME[@REF]  clone owner/name in the box instead; may be repeated\n"
 		"  --include PATH     ship PATH although its name says credentials; may be "
 		"repeated\n"
-		"  --agent NAME       who does it (default: script)\n"
+		"  --agent NAME       who does it: script (default), claude\n"
 		"  --image NAME, --memory-mb N, --cpus N   the box\n"
 		"  --title TEXT       what lists show\n"
 		"  --answer TEXT      the answer to every question (default: ask here)\n"
@@ -51,9 +51,11 @@ const struct verb *verb_find(const char *name)
 
 bool verb_misused(const char *name, const char *why, struct err *err)
 {
+	const struct verb *verb = verb_find(name);
+
 	(void)err_set(err, ERR_INVALID, "%s: %s", name, why);
 	(void)snprintf(
-		err->fix, sizeof(err->fix), "usage: asb %s %s", name, verb_find(name)->usage);
+		err->fix, sizeof(err->fix), "usage: asb %s %s", name, verb ? verb->usage : "VERB");
 	return false;
 }
 
@@ -64,6 +66,22 @@ bool verb_bad_option(char **argv, struct err *err)
 	(void)snprintf(why, sizeof(why), "%.80s: no such option, or its value is missing",
 		argv[optind - 1]);
 	return verb_misused(argv[0], why, err);
+}
+
+bool verb_take_json(struct cli *cli, int argc, char **argv, int least, int most, const char *why,
+	struct err *err)
+{
+	static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	int opt;
+
+	opterr = 0;
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (opt != 'j')
+			return verb_bad_option(argv, err);
+		cli->json = true;
+	}
+	return (argc - optind >= least && argc - optind <= most) || verb_misused(argv[0], why, err);
 }
 
 bool verb_help(struct cli *cli, int argc, char **argv, int *status, struct err *err)

@@ -22,6 +22,10 @@ const struct verb *verb_find(const char *name);
 bool verb_misused(const char *name, const char *why, struct err *err);
 /* After getopt_long found something wrong in argv. Always false. */
 bool verb_bad_option(char **argv, struct err *err);
+/* Options of a verb that has --json alone; what stands from optind on is `least` to `most` words,
+ * else verb_misused(why). */
+bool verb_take_json(struct cli *cli, int argc, char **argv, int least, int most, const char *why,
+	struct err *err) NODISCARD;
 
 verb_fn verb_delegate;
 verb_fn verb_help;

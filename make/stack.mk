@@ -2,13 +2,13 @@
 JOBS ?= $(shell nproc)
 release = $(Q)deploy/setup && $(MAKE) --no-print-directory -j$(JOBS) MODE=release all
 
-demo: ## a task on this tree in a real box, start to end (CI=1: answers by itself and leaves nothing)
+demo: ## a task on this tree in a real box, start to end (CI=1: by itself, leaves nothing; AGENT=claude: needs ANTHROPIC_API_KEY)
 	$(release)
-	$(Q)CI='$(CI)' deploy/demo
+	$(Q)CI='$(CI)' AGENT='$(AGENT)' deploy/demo
 
 run: ## start the site and leave it up
 	$(release)
-	$(Q)deploy/stack up && deploy/stack status
+	$(Q)deploy/stack up && deploy/stack status && echo 'signed in by:' && deploy/stack signin
 
 stop: ## stop the site; its state stays
 	$(Q)deploy/stack down

@@ -1,6 +1,10 @@
 # Box images and templates, and the tests that boot real guests. Images are cached outside the tree
 # (ASB_CACHE_DIR), by key, so that these are no-ops when nothing has changed.
+ifeq ($(shell id -u),0)
 export ASB_CACHE_DIR ?= /var/cache/agent-sandbox
+else
+export ASB_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agent-sandbox
+endif
 IMAGE ?= base
 CLASS ?= s
 

@@ -34,6 +34,8 @@ database_settings() {
 		password_encryption = 'scram-sha-256'
 		max_connections = 120
 		shared_buffers = 128MB
+		# each new connection, of a runner for one job, would load it with its first trigger
+		shared_preload_libraries = 'plpgsql'
 		# a committed row is a promise: nothing of this is relaxed
 		fsync = on
 		synchronous_commit = on
@@ -59,7 +61,10 @@ database_settings() {
 # A role's password, made once, in a file that only the program reads.
 database_role() {
 	local role=$1 who=$2 file=$STATE/secrets/$1.pass password
-	[ ! -s "$file" ] || [ "${DATABASE_IS_NEW:-0}" = 1 ] || return 0
+	if [ -s "$file" ] && [ "${DATABASE_IS_NEW:-0}" != 1 ]; then
+		own "$who" 0600 "$file"
+		return
+	fi
 	password=$(head -c 24 /dev/urandom | base64 | tr '+/' '-_')
 	# on stdin, since a command line can be read by everyone
 	printf "ALTER ROLE %s PASSWORD '%s';\n" "$role" "$password" |

@@ -24,16 +24,22 @@ programs_copy() {
 	for f in "$repo"/build/box/asb-*; do
 		[ ! -f "$f" ] || copy "$f" "$STATE/lib/box/${f##*/}"
 	done
-	# a migration that is gone in the clone must be gone here too
-	for f in sql nginx static; do
-		[ -d "$repo/$f" ] || continue
-		diff -rq "$repo/$f" "$STATE/lib/$f" >/dev/null 2>&1 && continue
-		rm -rf "${STATE:?}/lib/$f.new" "${STATE:?}/lib/$f"
-		cp -r "$repo/$f" "$STATE/lib/$f.new"
-		chmod -R u=rwX,go=rX "$STATE/lib/$f.new"
-		mv "$STATE/lib/$f.new" "$STATE/lib/$f"
-		CHANGED=1
-	done
+	copy_folder "$repo/sql"
+	copy_folder "$repo/nginx"
+	# as it was built, with what it needs of others
+	copy_folder "$repo/build/static"
+}
+
+# copy_folder FROM: whole, for what is gone in the clone must be gone here too
+copy_folder() {
+	local to=$STATE/lib/${1##*/}
+	[ -d "$1" ] || return 0
+	diff -rq "$1" "$to" >/dev/null 2>&1 && return
+	rm -rf "$to.new" "${to:?}"
+	cp -r "$1" "$to.new"
+	chmod -R u=rwX,go=rX "$to.new"
+	mv "$to.new" "$to"
+	CHANGED=1
 }
 
 have() { [ -x "$STATE/lib/bin/$1" ]; }
@@ -123,7 +129,8 @@ supervisor_conf() {
 	done
 	if [ -f "$STATE/conf/nginx.conf" ]; then
 		program nginx 60 10 "$STATE/lib/nginx/start $RUN/nginx.pid -e stderr -p $STATE/nginx -c $STATE/conf/nginx.conf"
-		names+=(nginx)
+		program rotate 60 2 "$STATE/lib/nginx/rotate $STATE/nginx/access.log $RUN/nginx.pid"
+		names+=(nginx rotate)
 	fi
 	[ "${#names[@]}" = 0 ] || printf '\n[group:site]\nprograms=%s\n' "$(IFS=, && echo "${names[*]}")"
 }
@@ -131,10 +138,6 @@ supervisor_conf() {
 # nginx's templates: @NAME@ becomes this site's value
 nginx_conf() {
 	[ -f "$STATE/lib/nginx/dev.conf.in" ] || return 0
-	# the one log that the supervisor does not bound; nginx opens it anew at its start
-	if [ "$(stat -c %s "$STATE/nginx/access.log" 2>/dev/null || echo 0)" -gt 10000000 ]; then
-		mv "$STATE/nginx/access.log" "$STATE/nginx/access.log.1"
-	fi
 	sed -e "s|@PORT@|$PORT|g" -e "s|@URL@|$URL|g" -e "s|@STATE_DIR@|$STATE|g" -e "s|@RUN_DIR@|$RUN|g" \
 		-e "s|@LIB_DIR@|$STATE/lib|g" -e "s|@TEMP_DIR@|$STATE/nginx|g" -e "s|@SITE@|$SITE|g" \
 		"$STATE/lib/nginx/dev.conf.in" >"$STATE/conf/nginx.conf.new"
@@ -196,10 +199,23 @@ supervisor_stop() {
 	say "the supervisor did not stop within 90 s"
 }
 
+# The images that the site needs: its default, those it was asked for (ASB_IMAGES="a b") and, where it has a
+# model, the agent's that calls one: that one's is a download which nobody else should wait for.
+images_up() {
+	local image
+	{
+		printf '%s\n' "${BOX_IMAGE:-base}"
+		tr ' ' '\n' <<<"${ASB_IMAGES:-}"
+		sed -n 's/^ASB_MODEL=1$/claude/p' "$STATE/conf/site.conf"
+	} | awk 'NF && !seen[$1]++' | while read -r image; do
+		image_up "$image"
+	done
+}
+
 # The image and its template, by key: nothing to do where the key is there. What "base" means is the site's
 # own: clones of this repository side by side build their own boxd, and share by key whatever is equal.
 image_up() {
-	local image=${BOX_IMAGE:-base} class=s dir
+	local image=$1 class=s dir
 	[ -x "$repo/workers/box/images/build" ] && [ -x "$STATE/lib/box/asb-boxd" ] || return 0
 	dir=$("$repo/workers/box/images/build" "$image" "$CACHE" "$STATE/lib/box") ||
 		fail "the image $image could not be built"

@@ -36,10 +36,11 @@ site_numbers() {
 }
 uid_of() {
 	case $1 in
-	web | live) echo "$UID_BASE" ;;
+	web) echo "$UID_BASE" ;;
 	worker) echo $((UID_BASE + 1)) ;;
 	gate) echo $((UID_BASE + 2)) ;;
-	nginx) echo $((UID_BASE + 3)) ;;
+	nginx | rotate) echo $((UID_BASE + 3)) ;;
+	live) echo $((UID_BASE + 4)) ;;
 	postgres) id -u postgres ;;
 	*) echo 0 ;;
 	esac
@@ -62,7 +63,7 @@ become() {
 # ASB_CACHE_DIR, tests all that `stack env` says.
 without_settings() {
 	local drop=()
-	mapfile -t drop < <(compgen -e | sed -n 's/^ASB_/--unset=&/p')
+	mapfile -t drop < <(compgen -e | sed -n 's/^ASB_/--unset=&/p; s/^ANTHROPIC_/--unset=&/p')
 	env "${drop[@]}" "$@"
 }
 # as NAME COMMAND...
@@ -145,9 +146,9 @@ site_dirs() {
 	own postgres 0755 "$RUN/pg"
 	own nginx 0700 "$STATE/nginx"
 	if [ "$ROOT" = 1 ]; then
-		# each program makes its socket here and may not touch another's
+		# each program makes its socket here, in the site's group, and may not touch another's
 		chown "0:$UID_BASE" "$RUN"
-		chmod 1771 "$RUN"
+		chmod 3771 "$RUN"
 	else
 		chmod 0700 "$RUN"
 	fi
@@ -165,9 +166,31 @@ secret_once() {
 	fi
 }
 
+# The model's key where the caller brings one: the gate's alone from here on, and in no environment. With it comes
+# where the model is.
+model_key_take() {
+	local key=$STATE/secrets/anthropic.key
+	if [ -n "${ANTHROPIC_API_KEY_FILE:-}" ]; then
+		(umask 077 && cat -- "$ANTHROPIC_API_KEY_FILE" >"$key.new") || fail "ANTHROPIC_API_KEY_FILE cannot be read"
+	elif [ -n "${ANTHROPIC_API_KEY:-}" ]; then
+		(umask 077 && printf '%s\n' "$ANTHROPIC_API_KEY" >"$key.new")
+	else
+		return 0
+	fi
+	unset ANTHROPIC_API_KEY ANTHROPIC_API_KEY_FILE
+	printf '%s\n' "${ANTHROPIC_BASE_URL:-}" >"$STATE/conf/anthropic.url"
+	own gate 0600 "$key.new"
+	# shellcheck disable=SC2034 # programs.bash restarts then
+	cmp -s "$key.new" "$key" || CHANGED=1
+	mv "$key.new" "$key"
+}
+
 site_settings() {
 	local conf=$STATE/conf/site.conf
 	secret_once web operator.token
+	# the one secret that two programs know
+	own web 0640 "$STATE/secrets/operator.token"
+	[ "$ROOT" = 0 ] || chgrp "$(uid_of live)" "$STATE/secrets/operator.token"
 	{
 		echo "# written by deploy/stack; the table of settings is docs/config.md"
 		echo "ASB_SITE=$SITE"
@@ -178,6 +201,10 @@ site_settings() {
 		echo "ASB_LIB_DIR=$STATE/lib"
 		echo "ASB_DB=host=$RUN/pg dbname=asb"
 		echo "BOX_UID_BASE=$UID_BASE"
+		if [ -s "$STATE/secrets/anthropic.key" ]; then
+			echo "ASB_MODEL=1"
+			[ ! -s "$STATE/conf/anthropic.url" ] || sed -n 's/^./ANTHROPIC_BASE_URL=&/p' "$STATE/conf/anthropic.url"
+		fi
 		[ -z "${ASB_SETTINGS:-}" ] || printf '%s\n' "$ASB_SETTINGS"
 	} >"$conf.new"
 	chmod 644 "$conf.new"
@@ -192,4 +219,13 @@ site_env() {
 	printf 'export %s=%q\n' ASB_SITE "$SITE" ASB_URL "$URL" ASB_TOKEN_FILE "$STATE/secrets/operator.token" \
 		ASB_STATE_DIR "$STATE" ASB_RUN_DIR "$RUN" ASB_CACHE_DIR "$CACHE" ASB_LIB_DIR "$STATE/lib" \
 		ASB_UID_BASE "$UID_BASE"
+}
+
+# The token goes by stdin, since a command line can be read by everyone.
+site_signin() {
+	local answer
+	answer=$(printf 'Authorization: Bearer %s\n' "$(cat "$STATE/secrets/operator.token")" |
+		curl -sS --max-time 10 -H @- -H 'Content-Type: application/json' -d '{}' "$URL/signin_code.json") ||
+		fail "the site does not answer at $URL"
+	grep -o '"url":"[^"]*"' <<<"$answer" | cut -d '"' -f 4 | grep . || fail "no sign-in code: $answer"
 }
