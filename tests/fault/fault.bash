@@ -116,11 +116,32 @@ rows_match_processes() {
 	echo "$wrong"
 	return 1
 }
+# I2: what has ended, as it ended; all of an earlier list is in every later one
+ended_rows() {
+	sql "SELECT concat_ws(' ', 'run', name, state, reason, exit_code, finished_at) FROM runs
+			WHERE state IN ('done', 'failed', 'stopped', 'lost')
+		UNION ALL SELECT concat_ws(' ', 'turn', r.name, t.n, t.state, t.reason, t.exit_code, t.finished_at)
+		FROM turns t JOIN runs r ON r.id = t.run_id
+			WHERE t.state IN ('asked', 'done', 'failed', 'stopped', 'lost')
+		UNION ALL SELECT concat_ws(' ', 'exec', name, state, exit_code, finished_at) FROM execs
+			WHERE finished_at IS NOT NULL" | sort
+}
+what_ended_is_as_it_was() {
+	ended_rows >"$work/ended.now" || return 1
+	touch "$work/ended"
+	local changed
+	changed=$(comm -23 "$work/ended" "$work/ended.now")
+	mv "$work/ended.now" "$work/ended"
+	[ -z "$changed" ] && return
+	echo "$changed"
+	return 1
+}
 # after CASE: the invariants hold, at the latest after 15 s
 after() {
 	check "$1: rows and processes agree" holds_within 15 rows_match_processes
 	check "$1: invariants" holds_within 15 invariants
 	check "$1: what was acknowledged is there" acknowledged_are_there
+	check "$1: what had ended is as it was" what_ended_is_as_it_was
 }
 holds_within() { # as wait_for, but says what was wrong last
 	wait_for "$@" || "${@:2}"
@@ -143,3 +164,44 @@ nothing_left() {
 	echo "$left"
 	return 1
 }
+
+# --- I9: descriptors and connections, when nothing is under way ---
+# program and count, a line each: the most descriptors of any of its processes, its PostgreSQL connections
+holdings() {
+	local program pid n most
+	for program in worker runner spawn web live gate; do
+		most=0
+		for pid in $(pids_of "$program"); do
+			n=$(find "/proc/$pid/fd" -mindepth 1 2>/dev/null | wc -l)
+			[ "$n" -le "$most" ] || most=$n
+		done
+		echo "descriptors of asb-$program $most"
+	done
+	sql "SELECT 'connections of ' || usename || ' ' || count(*) FROM pg_stat_activity WHERE usename LIKE 'asb\_%' GROUP BY usename"
+}
+# What an idle site holds once all of it has been used: the measure of what is left later.
+holdings_note() {
+	local run i
+	run=$(delegate 'echo warm')
+	wait_for 60 run_ended "$run"
+	teardown "$run"
+	# every child of asb-web has had a request
+	for i in $(seq 40); do
+		: "$i"
+		curl -s -o /dev/null -H "@$work/auth" "$ASB_URL/fleet.json" &
+	done
+	wait
+	wait_for 15 sql_is "SELECT count(*) FROM jobs" 0
+	sleep 2
+	holdings >"$work/holdings"
+}
+holds_no_more() {
+	local more
+	more=$(holdings | awk 'NR == FNR { n = $NF; $NF = ""; had[$0] = n; next }
+		{ n = $NF; $NF = ""; if (n > had[$0] + 0) print $0 "was " had[$0] + 0 ", is " n }' "$work/holdings" -)
+	[ -z "$more" ] && return
+	echo "$more"
+	return 1
+}
+# leaks CASE: with nothing under way the site holds what it held
+leaks() { check "$1: no descriptor and no connection more" holds_within 20 holds_no_more; }

@@ -123,7 +123,7 @@ static void test_csrf_matrix(void **state)
 		assert_in_range(legal, 3, 15);
 		actions_seen++;
 	}
-	assert_int_equal(actions_seen, 7);
+	assert_int_equal(actions_seen, 8);
 	assert_int_equal(testdb_i64("SELECT count(*) FROM runs"), 0);
 }
 
@@ -333,6 +333,95 @@ static void test_login_counts(void **state)
 		testweb_ask(pool, "POST", "/login.json", headers, body, strlen(body)).status, 429);
 }
 
+static struct answer by_code(struct pool *pool, const char *code, const char *address)
+{
+	const char *body = pool_printf(pool, "{\"code\":\"%s\"}", code);
+
+	return testweb_ask(pool, "POST", "/login.json",
+		(const char *const[]){HOST, JSON, address, NULL}, body, strlen(body));
+}
+
+static void test_signin_codes(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	const char *code, *cookie, *csrf, *set;
+	struct answer a;
+
+	(void)state;
+	a = testweb_operator(pool, "POST", "/signin_code.json", "{}");
+	assert_int_equal(a.status, 201);
+	code = testweb_get(pool, &a, "code");
+	assert_int_equal(strlen(code), 26);
+	assert_string_equal(testweb_get(pool, &a, "url"),
+		pool_printf(pool, TESTWEB_URL "/dashboard/signin#code=%s", code));
+	assert_true(testdb_i64("SELECT (expires_at BETWEEN now() + interval '9 minutes' AND now() +"
+			       " interval '10 minutes')::int FROM signin_codes") == 1);
+	/* nowhere at rest */
+	assert_int_equal(testdb_i64("SELECT count(*) FROM signin_codes WHERE code_sha256 = "
+				    "sha256('%s')",
+				 code),
+		1);
+	assert_int_equal(
+		testdb_i64("SELECT count(*) FROM audit WHERE audit::text ~ '%s'", code), 0);
+	assert_int_equal(
+		testdb_i64("SELECT count(*) FROM audit WHERE action = 'signin_code' AND status = "
+			   "201 AND caller = 'operator'"),
+		1);
+	a = by_code(pool, code, "REMOTE_ADDR=192.0.2.20");
+	assert_int_equal(a.status, 200);
+	set = strstr(a.head, "Set-Cookie: ") + strlen("Set-Cookie: ");
+	cookie = pool_printf(pool, "Cookie: %.*s", (int)strcspn(set, ";"), set);
+	csrf = pool_printf(pool, "X-CSRF-Token: %s", testweb_get(pool, &a, "csrf"));
+	a = testweb_ask(
+		pool, "GET", "/session.json", (const char *const[]){HOST, cookie, NULL}, NULL, 0);
+	assert_int_equal(a.status, 200);
+	assert_int_equal(
+		testdb_i64("SELECT count(*) FROM audit WHERE action = 'login' AND status = "
+			   "200 AND subject = 'code'"),
+		1);
+	/* once */
+	a = by_code(pool, code, "REMOTE_ADDR=192.0.2.20");
+	assert_int_equal(a.status, 401);
+	assert_string_equal(testweb_get(pool, &a, "error.context.reason"), "code");
+	/* a session makes none, and none is kept for a key */
+	a = testweb_ask(pool, "POST", "/signin_code.json",
+		(const char *const[]){HOST, OWN, JSON, cookie, csrf, NULL}, "{}", 2);
+	assert_int_equal(a.status, 403);
+	assert_string_equal(testweb_get(pool, &a, "error.context.reason"), "operator_only");
+	a = testweb_ask(pool, "POST", "/signin_code.json",
+		(const char *const[]){HOST, BEARER, JSON, "Idempotency-Key: k1", NULL}, "{}", 2);
+	assert_int_equal(a.status, 422);
+	assert_int_equal(testdb_i64("SELECT count(*) FROM signin_codes"), 0);
+}
+
+static void test_signin_codes_end(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	struct answer a;
+	const char *code;
+
+	(void)state;
+	a = testweb_operator(pool, "POST", "/signin_code.json", "{}");
+	code = testweb_get(pool, &a, "code");
+	testdb_exec("UPDATE signin_codes SET expires_at = now()");
+	assert_int_equal(by_code(pool, code, "REMOTE_ADDR=192.0.2.21").status, 401);
+	/* the next one sweeps it */
+	a = testweb_operator(pool, "POST", "/signin_code.json", "{}");
+	assert_int_equal(testdb_i64("SELECT count(*) FROM signin_codes"), 1);
+	for (int i = 0; i < 19; i++)
+		assert_int_equal(by_code(pool, "wrong", "REMOTE_ADDR=192.0.2.21").status, 401);
+	assert_int_equal(by_code(pool, "wrong", "REMOTE_ADDR=192.0.2.21").status, 429);
+	/* a right one passes all the same */
+	assert_int_equal(
+		by_code(pool, testweb_get(pool, &a, "code"), "REMOTE_ADDR=192.0.2.21").status, 200);
+	a = testweb_ask(pool, "POST", "/login.json", (const char *const[]){HOST, JSON, NULL},
+		"{\"code\":\"x\",\"token\":\"y\"}", 24);
+	assert_int_equal(a.status, 422);
+	a = testweb_ask(
+		pool, "POST", "/login.json", (const char *const[]){HOST, JSON, NULL}, "{}", 2);
+	assert_int_equal(a.status, 422);
+}
+
 static void test_metrics_are_local(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
@@ -366,6 +455,8 @@ int main(void)
 		cmocka_unit_test_setup(test_throttle, fresh),
 		cmocka_unit_test_setup(test_throttle_of_a_network, fresh),
 		cmocka_unit_test_setup(test_login_counts, fresh),
+		cmocka_unit_test_setup(test_signin_codes, fresh),
+		cmocka_unit_test_setup(test_signin_codes_end, fresh),
 		cmocka_unit_test_setup(test_metrics_are_local, fresh),
 	};
 

@@ -80,6 +80,13 @@ static void test_reads(void **state)
 	a = testweb_ask(pool, "GET", "/healthz", (const char *const[]){HOST, NULL}, NULL, 0);
 	assert_int_equal(a.status, 200);
 	assert_string_equal(a.body, "{\"ok\":true}");
+	a = testweb_ask(pool, "HEAD", "/healthz", (const char *const[]){HOST, NULL}, NULL, 0);
+	assert_int_equal(a.status, 200);
+	assert_non_null(strstr(a.head, "Content-Length: 11\r\n"));
+	assert_string_equal(a.body, "");
+	a = testweb_ask(
+		pool, "HEAD", "/teardown.json", (const char *const[]){HOST, BEARER, NULL}, NULL, 0);
+	assert_int_equal(a.status, 405);
 	a = testweb_operator(pool, "GET", "/metrics", NULL);
 	assert_non_null(strstr(a.body, "asb_runs{state=\"queued\"} "));
 	assert_non_null(strstr(a.body, "asb_jobs{state=\"queued\"} "));
@@ -91,7 +98,8 @@ static void test_reads(void **state)
 static void test_other_accounts(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
-	static const char *const paths[] = {"/watch.json", "/log.json"};
+	static const char *const paths[] = {"/watch.json?", "/log.json?", "/trace.json?",
+		"/egress.json?", "/log_search.json?q=x&", "/log.txt?", "/log.ndjson?"};
 	const char *run = delegate(pool);
 	struct answer a;
 
@@ -99,7 +107,7 @@ static void test_other_accounts(void **state)
 	testdb_exec("INSERT INTO accounts (name) VALUES ('other') ON CONFLICT DO NOTHING");
 	for (size_t i = 0; i < COUNT(paths); i++) {
 		a = testweb_operator(
-			pool, "GET", pool_printf(pool, "%s?session=%s", paths[i], run), NULL);
+			pool, "GET", pool_printf(pool, "%ssession=%s", paths[i], run), NULL);
 		assert_int_equal(a.status, 200);
 	}
 	testdb_exec("UPDATE runs SET account_id = (SELECT id FROM accounts WHERE name = 'other') "
@@ -107,7 +115,7 @@ static void test_other_accounts(void **state)
 		run);
 	for (size_t i = 0; i < COUNT(paths); i++) {
 		a = testweb_operator(
-			pool, "GET", pool_printf(pool, "%s?session=%s", paths[i], run), NULL);
+			pool, "GET", pool_printf(pool, "%ssession=%s", paths[i], run), NULL);
 		assert_int_equal(a.status, 404);
 	}
 	a = testweb_operator(

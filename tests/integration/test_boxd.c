@@ -1,7 +1,7 @@
 /*
  * asb-boxd over a socketpair: execs and their exact ends, stdin, output under credit across a new
- * attach, questions and freezing, and what ends the connection. As root, so that users are real;
- * each story runs with cgroups and with /proc where both matter.
+ * attach, freezing, and what ends the connection. As root, so that users are real; each story runs
+ * with cgroups and with /proc where both matter. Questions are test_boxd_question.c's.
  */
 #include "boxdpeer.h"
 
@@ -157,6 +157,47 @@ static void test_time_out_reaches_everything(void **state)
 	}
 }
 
+/* The group of the exec, as the kernel tells it. */
+static void group_read(struct boxd_peer *p, uint32_t stream, const char *members, char out[256])
+{
+	CLEANUP(buf) struct buf said = BUF_INIT(4096);
+	const char *at;
+
+	(void)boxd_script(p, stream, members, "grep '^0::' /proc/self/cgroup", &said);
+	at = strstr(said.data, "0::");
+	assert_non_null(at);
+	(void)snprintf(out, 256, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+/* A group is used again, but never one that had limits or was killed. */
+static void test_groups_again(void **state)
+{
+	char first[256], now[256];
+	struct boxd_peer p;
+
+	(void)state;
+	boxd_open(&p, "cgroup");
+	group_read(&p, 1, "", first);
+	if (!strstr(first, "/driver/")) { /* no cgroup tree that we may write */
+		boxd_close(&p);
+		skip();
+	}
+	group_read(&p, 2, "", now);
+	assert_string_equal(now, first);
+	group_read(&p, 3, ",\"lane\":\"exec:1\"", now);
+	assert_non_null(strstr(now, "/exec/"));
+	group_read(&p, 4, ",\"pids\":50", now);
+	assert_string_equal(now, first);
+	group_read(&p, 5, "", now);
+	assert_string_not_equal(now, first);
+	memcpy(first, now, sizeof(first));
+	/* what is left behind is killed */
+	assert_non_null(strstr(boxd_script(&p, 6, "", "sleep 60 & exit 7", NULL), "\"code\":7"));
+	group_read(&p, 7, "", now);
+	assert_string_not_equal(now, first);
+	boxd_close(&p);
+}
+
 static void test_signals(void **state)
 {
 	struct boxd_peer p;
@@ -276,93 +317,6 @@ static void test_output_across_attaches(void **state)
 	boxd_close(&p);
 }
 
-static size_t file_size(const char *dir, const char *name)
-{
-	char path[128];
-	struct stat st;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return stat(path, &st) ? 0 : (size_t)st.st_size;
-}
-
-static void test_question(void **state)
-{
-	char cwd[256];
-
-	(void)state;
-	assert_non_null(getcwd(cwd, sizeof(cwd)));
-	for (size_t i = 0; i < 2; i++) {
-		CLEANUP(buf) struct buf out = BUF_INIT(1 << 16);
-		struct boxd_peer p;
-		size_t before, after;
-		const char *text;
-		char id[32] = "";
-
-		boxd_open(&p, both[i]);
-		boxd_say(&p, WIRE_EXEC, 1,
-			"{\"argv\":[\"/bin/sh\",\"-c\",\"setsid sh -c 'while :; do echo x >> "
-			"%s/loop; sleep 0.02;"
-			" done' & sleep 0.3; %s/build/box/asb-ask 'which \\\"one\\\"?' && echo rc "
-			"$?;"
-			" sleep 0.4; kill "
-			"0\"],\"cwd\":\"/\",\"lane\":\"drive\",\"env\":{\"ASB_AGENT\":\"script\"}}",
-			p.dir, cwd);
-		text = boxd_expect(&p, WIRE_QUESTION, 0);
-		assert_non_null(strstr(text, "\"stream\":1,\"text\":\"which \\\"one\\\"?\""));
-		memcpy(id, strstr(text, "q-"), 18);
-		(void)usleep(300000);
-		before = file_size(p.dir, "loop");
-		assert_true(before > 2);
-		assert_true(file_size(p.dir, "question") > 0);
-		(void)usleep(500000);
-		assert_int_equal(file_size(p.dir, "loop"), before);
-		/* a new host is told again; nothing starts in a frozen lane */
-		boxd_attach(&p);
-		assert_non_null(strstr(boxd_expect(&p, WIRE_QUESTION, 0), id));
-		boxd_say(&p, WIRE_EXEC, 2,
-			"{\"argv\":[\"/bin/true\"],\"lane\":\"drive\",\"cwd\":\"/\"}");
-		assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 2), "frozen"));
-		boxd_say(&p, WIRE_ANSWER, 0, "{\"id\":\"q-other\",\"text\":\"no\"}");
-		/* an ERROR of stream 0 would end it: a wrong id is that for a confused host */
-		assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 0), "is not open"));
-		boxd_say(&p, WIRE_ANSWER, 0, "{\"id\":\"%s\",\"text\":\"this \\u00e9 one\"}", id);
-		assert_non_null(strstr(boxd_expect(&p, WIRE_DONE, 0), id));
-		(void)boxd_expect(&p, WIRE_STDOUT, 1);
-		assert_memory_equal(p.frame.payload + 8, "this \xc3\xa9 one\n", 12);
-		assert_int_equal(file_size(p.dir, "question"), 0);
-		(void)usleep(200000);
-		after = file_size(p.dir, "loop");
-		assert_true(after > before);
-		boxd_say(&p, WIRE_SIGNAL, 1, "{\"signal\":9,\"all\":true}");
-		(void)boxd_expect(&p, WIRE_EXIT, 1);
-		boxd_close(&p);
-	}
-}
-
-static void test_question_refused(void **state)
-{
-	CLEANUP(buf) struct buf out = BUF_INIT(1 << 16);
-	char cwd[256], script[512];
-	struct boxd_peer p;
-
-	(void)state;
-	ROOT_ONLY;
-	assert_non_null(getcwd(cwd, sizeof(cwd)));
-	boxd_open(&p, "cgroup");
-	/* another lane, another user, nothing to ask */
-	(void)snprintf(script, sizeof(script), "%s/build/box/asb-ask hm; echo rc $?", cwd);
-	(void)boxd_script(&p, 1, ",\"lane\":\"exec:1\"", script, &out);
-	assert_non_null(strstr(out.data, "only the run itself may ask\nrc 1\n"));
-	buf_reset(&out);
-	(void)boxd_script(&p, 2, ",\"user\":\"ask\",\"lane\":\"drive\"", script, &out);
-	assert_non_null(strstr(out.data, "not allowed to ask\nrc 1\n"));
-	buf_reset(&out);
-	(void)snprintf(script, sizeof(script), "%s/build/box/asb-ask '  '; echo rc $?", cwd);
-	(void)boxd_script(&p, 3, ",\"lane\":\"drive\"", script, &out);
-	assert_non_null(strstr(out.data, "empty or not UTF-8\nrc 1\n"));
-	boxd_close(&p);
-}
-
 static void test_freeze_and_thaw(void **state)
 {
 	(void)state;
@@ -381,14 +335,14 @@ static void test_freeze_and_thaw(void **state)
 		boxd_say(&p, WIRE_FREEZE, 5, "{\"lane\":\"drive\"}");
 		assert_string_equal(boxd_expect(&p, WIRE_DONE, 5), "{\"frozen\":\"drive\"}");
 		(void)usleep(100000);
-		before = file_size(p.dir, "loop");
+		before = boxd_file_size(&p, "loop");
 		assert_true(before > 0);
 		(void)usleep(400000);
-		assert_int_equal(file_size(p.dir, "loop"), before);
+		assert_int_equal(boxd_file_size(&p, "loop"), before);
 		boxd_say(&p, WIRE_THAW, 6, "{\"lane\":\"drive\"}");
 		assert_string_equal(boxd_expect(&p, WIRE_DONE, 6), "{\"thawed\":\"drive\"}");
 		(void)usleep(400000);
-		assert_true(file_size(p.dir, "loop") > before);
+		assert_true(boxd_file_size(&p, "loop") > before);
 		boxd_say(&p, WIRE_FREEZE, 7, "{\"lane\":\"exec:9\"}");
 		assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 7), "nothing runs"));
 		boxd_close(&p);
@@ -485,11 +439,10 @@ int main(void)
 		cmocka_unit_test(test_exit_codes),
 		cmocka_unit_test(test_user_and_environment),
 		cmocka_unit_test(test_time_out_reaches_everything),
+		cmocka_unit_test(test_groups_again),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_stdin_echo),
 		cmocka_unit_test(test_output_across_attaches),
-		cmocka_unit_test(test_question),
-		cmocka_unit_test(test_question_refused),
 		cmocka_unit_test(test_freeze_and_thaw),
 		cmocka_unit_test(test_probe_and_metrics),
 		cmocka_unit_test(test_before_ready),

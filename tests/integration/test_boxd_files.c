@@ -125,6 +125,52 @@ static void test_round_trip(void **state)
 	boxd_close(&p);
 }
 
+/* One small file as one frame: into a folder of boxd's own, over nothing the user put there. */
+static void test_one_file(void **state)
+{
+	CLEANUP(buf) struct buf out = BUF_INIT(1 << 16);
+	char dir[96], link[128], script[400];
+	struct boxd_peer p;
+
+	(void)state;
+	boxd_open(&p, "cgroup");
+	(void)snprintf(dir, sizeof(dir), "%s/own", p.dir);
+	(void)snprintf(link, sizeof(link), "%s/x", dir);
+	assert_int_equal(mkdir(dir, 0755), 0);
+	(void)snprintf(script, sizeof(script), "%s/kept", p.dir);
+	assert_int_equal(symlink(script, link), 0);
+	boxd_say(&p, WIRE_TAR_IN, 1,
+		"{\"path\":\"%s\",\"name\":\"x\",\"mode\":448,\"text\":\"a \\u00e9\\n\"}", dir);
+	(void)boxd_expect(&p, WIRE_DONE, 1);
+	(void)snprintf(script, sizeof(script),
+		"cd %s && stat -c '%%F %%a %%u' x && cat x; test ! -e ../kept && echo clean", dir);
+	(void)boxd_script(&p, 2, "", script, &out);
+	assert_non_null(strstr(out.data,
+		geteuid() ? "regular file 700 " : "regular file 700 1000\na \xc3\xa9\nclean"));
+	assert_non_null(strstr(out.data, "\na \xc3\xa9\nclean"));
+	/* names that lead out of the folder */
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const names[] = {"", "..", "a/b", "/etc/x"};
+
+		boxd_say(&p, WIRE_TAR_IN, 10 + (uint32_t)i,
+			"{\"path\":\"%s\",\"name\":\"%s\",\"text\":\"x\"}", dir, names[i]);
+		assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 10 + (uint32_t)i), "name:"));
+	}
+	/* a folder that is reached over a link, and one that is the user's */
+	(void)snprintf(
+		script, sizeof(script), "ln -s %s %s/link; mkdir %s/theirs", dir, p.dir, p.dir);
+	(void)boxd_script(&p, 3, "", script, NULL);
+	boxd_say(
+		&p, WIRE_TAR_IN, 20, "{\"path\":\"%s/link\",\"name\":\"y\",\"text\":\"x\"}", p.dir);
+	(void)boxd_expect(&p, WIRE_ERROR, 20);
+	if (geteuid() == 0) {
+		boxd_say(&p, WIRE_TAR_IN, 21,
+			"{\"path\":\"%s/theirs\",\"name\":\"y\",\"text\":\"x\"}", p.dir);
+		assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 21), "not a folder of boxd's"));
+	}
+	boxd_close(&p);
+}
+
 static void test_hostile_entries(void **state)
 {
 	static const struct {
@@ -383,6 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_one_file),
 		cmocka_unit_test(test_hostile_entries),
 		cmocka_unit_test(test_user_rules_hold),
 		cmocka_unit_test(test_stat_and_list),

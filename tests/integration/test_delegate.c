@@ -101,7 +101,9 @@ static void test_delegate_refused(void **state)
 		{"{}", 422, "task: is missing", "Say in the task what is to be done."},
 		{"{\"task\":\"x\",\"nope\":1}", 422, "nope: unknown field", "Known: task, agent"},
 		{"{\"task\":\"x\",\"agent\":\"claude9\"}", 422, "agent: no such choice",
-			"One of: script"},
+			"One of: script, claude"},
+		{"{\"task\":\"x\",\"agent\":\"claude\"}", 409, "agent: claude needs a model",
+			"ANTHROPIC_API_KEY_FILE"},
 		{"{\"task\":\"x\",\"image\":\"none-such\"}", 422, "image: no such image none-such",
 			"Known: base"},
 		{"{\"task\":\"x\",\"repos\":[{\"repo\":\"elsewhere.example/o/a\"}]}", 422,
@@ -139,6 +141,31 @@ static void test_delegate_refused(void **state)
 		assert_true(strlen(testweb_get(pool, &a, "error.request_id")) >= 8);
 	}
 	assert_int_equal(testdb_i64("SELECT count(*) FROM runs"), runs);
+}
+
+static void test_delegate_to_a_model(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	struct answer a;
+
+	(void)state;
+	a = testweb_operator(
+		pool, "POST", "/delegate.json", "{\"task\":\"x\",\"agent\":\"claude\"}");
+	assert_int_equal(a.status, 409);
+	assert_string_equal(testweb_get(pool, &a, "error.context.reason"), "model_unset");
+	testweb_config.has_model = 1;
+	/* its own image is asked for where the request names none */
+	a = testweb_operator(
+		pool, "POST", "/delegate.json", "{\"task\":\"x\",\"agent\":\"claude\"}");
+	assert_int_equal(a.status, 422);
+	assert_non_null(strstr(a.body, "image: no such image claude"));
+	a = testweb_operator(pool, "POST", "/delegate.json",
+		"{\"task\":\"x\",\"agent\":\"claude\",\"image\":\"base\"}");
+	assert_int_equal(a.status, 202);
+	assert_string_equal(testdb_text("SELECT agent FROM runs WHERE name = '%s'",
+				    testweb_get(pool, &a, "session")),
+		"claude");
+	testweb_config.has_model = 0;
 }
 
 static void test_sizes_and_types(void **state)
@@ -267,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_delegate),
 		cmocka_unit_test(test_delegate_infers_repos),
 		cmocka_unit_test(test_delegate_refused),
+		cmocka_unit_test(test_delegate_to_a_model),
 		cmocka_unit_test(test_sizes_and_types),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_upload_and_use),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cleanup.h"
+#include "db.h"
 #include "fixture.h"
 #include "pool.h"
 #include "testdb.h"
@@ -25,19 +26,14 @@ static struct err err;
 static int setup(void **state)
 {
 	(void)state;
-	testdb_exec("TRUNCATE jobs, job_history");
-	web = testdb_open("asb_web");
-	worker = testdb_open("asb_worker");
-	pool = pool_new();
+	fixture_open(&web, &worker, &pool);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	db_free(web);
-	db_free(worker);
-	pool_free(pool);
+	fixture_close(web, worker, pool);
 	return 0;
 }
 
@@ -120,15 +116,12 @@ static void test_eight_claimers_claim_each_once(void **state)
 static void test_one_running_per_box_and_lane(void **state)
 {
 	struct run_made run = fixture_run(web, ACCOUNT);
-	struct job_new more = {
-		.account_id = ACCOUNT, .kind = "exec", .lane = "drive", .box_id = run.box_id};
 	struct job *a, *b;
-	int64_t id;
 
 	(void)state;
-	assert_true(job_enqueue(worker, &more, &id, &err));
-	more.lane = "exec:9";
-	assert_true(job_enqueue(worker, &more, &id, &err));
+	testdb_exec("INSERT INTO jobs (account_id, kind, lane, box_id) VALUES (1, 'exec', 'drive',"
+		    " %ld), (1, 'exec', 'exec:9', %ld)",
+		(long)run.box_id, (long)run.box_id);
 	a = claim("host1");
 	assert_string_equal(a->lane, "drive");
 	assert_int_equal(a->run_id, run.run_id);
@@ -144,17 +137,45 @@ static void test_one_running_per_box_and_lane(void **state)
 static void test_a_box_belongs_to_the_host_that_claimed_it(void **state)
 {
 	struct run_made run = fixture_run(web, ACCOUNT);
-	struct job_new more = {
-		.account_id = ACCOUNT, .kind = "destroy", .lane = "admin", .box_id = run.box_id};
-	int64_t id;
+	bool added;
 
 	(void)state;
 	assert_non_null(claim("host1"));
 	assert_string_equal(
 		testdb_text("SELECT host FROM boxes WHERE id = %ld", (long)run.box_id), "host1");
-	assert_true(job_enqueue(worker, &more, &id, &err));
+	assert_true(job_add_destroy(worker, run.box_id, "timeout", NULL, &added, &err));
+	assert_true(added);
 	assert_null(claim("host2"));
 	assert_non_null(claim("host1"));
+}
+
+static void test_nothing_begins_in_a_box_that_is_to_be_destroyed(void **state)
+{
+	struct run_made run = fixture_run(web, ACCOUNT), other = fixture_run(web, ACCOUNT);
+	struct job *job;
+	bool added;
+
+	(void)state;
+	assert_true(job_add_destroy(worker, run.box_id, "timeout", "rq9", &added, &err));
+	assert_true(added);
+	assert_true(job_add_destroy(worker, run.box_id, "operator", NULL, &added, &err));
+	assert_false(added);
+	job = claim("host1");
+	assert_string_equal(job->kind, "destroy");
+	assert_string_equal(job->payload, "{\"reason\": \"timeout\"}");
+	assert_string_equal(job->request_id, "rq9");
+	assert_int_equal(job->run_id, run.run_id);
+	/* the turn of that box, which came first, waits; the other box's does not */
+	assert_int_equal(claim("host1")->box_id, other.box_id);
+	assert_null(claim("host1"));
+	assert_true(job_drop_box(worker, &job->fence, run.box_id, "failed", &err));
+	assert_true(job_finish(worker, &job->fence, "done", &err));
+	assert_string_equal(testdb_text("SELECT string_agg(kind || ' ' || outcome, ' ' ORDER BY id)"
+					" FROM job_history"),
+		"turn failed destroy done");
+	testdb_exec("UPDATE boxes SET state = 'gone' WHERE id = %ld", (long)run.box_id);
+	assert_true(job_add_destroy(worker, run.box_id, "operator", NULL, &added, &err));
+	assert_false(added);
 }
 
 static void test_renew_keeps_what_is_held(void **state)
@@ -179,7 +200,7 @@ static void test_renew_keeps_what_is_held(void **state)
 		CLEANUP(tx) struct tx tx = {0};
 
 		assert_true(db_begin(web, ACCOUNT, &tx, &err));
-		assert_true(job_cancel(web, job->fence.job_id, &err));
+		assert_true(db_exec(web, "UPDATE jobs SET cancel_requested_at = now()", &err));
 		assert_true(db_commit(&tx, &err));
 	}
 	assert_true(job_renew(worker, pool, "w1", held, 1, 60000, &kept, &n, &err));
@@ -253,27 +274,23 @@ static void test_a_committed_completion_wins_against_the_reaper(void **state)
 	assert_string_equal(testdb_text("SELECT outcome FROM job_history"), "done");
 }
 
-static void test_fail_again_and_for_the_last_time(void **state)
+static void test_handed_back_to_wait(void **state)
 {
 	struct job *job;
-	bool ended;
 
 	(void)state;
 	(void)fixture_run(web, ACCOUNT);
 	job = claim("host1");
-	assert_true(job_fail(worker, &job->fence, 2, 60000, "first", &ended, &err));
-	assert_false(ended);
+	assert_true(job_hand_back(worker, &job->fence, 60000, true, &err));
 	assert_null(claim("host1")); /* not before run_at */
 	testdb_exec("UPDATE jobs SET run_at = now()");
-	assert_false(job_fail(worker, &job->fence, 2, 0, "stale", &ended, &err));
-	assert_true(is_fence_lost(&err));
+	/* a stale one changes nothing */
+	assert_true(job_hand_back(worker, &job->fence, 60000, false, &err));
+	assert_string_equal(testdb_text("SELECT host FROM jobs"), "host1");
 	job = claim("host1");
-	assert_int_equal(job->attempts, 1);
-	assert_true(job_fail(worker, &job->fence, 2, 0, "second", &ended, &err));
-	assert_true(ended);
-	assert_string_equal(
-		testdb_text("SELECT outcome || ' ' || last_error || attempts FROM job_history"),
-		"failed second2");
+	assert_int_equal(job->attempts, 0);
+	assert_true(job_hand_back(worker, &job->fence, 0, false, &err));
+	assert_string_equal(testdb_text("SELECT coalesce(host, 'any') FROM jobs"), "any");
 }
 
 static void test_release_and_take_back(void **state)
@@ -322,10 +339,11 @@ int main(void)
 		T(test_eight_claimers_claim_each_once),
 		T(test_one_running_per_box_and_lane),
 		T(test_a_box_belongs_to_the_host_that_claimed_it),
+		T(test_nothing_begins_in_a_box_that_is_to_be_destroyed),
 		T(test_renew_keeps_what_is_held),
 		T(test_an_expired_lease_is_reclaimed_and_the_old_one_harmless),
 		T(test_a_committed_completion_wins_against_the_reaper),
-		T(test_fail_again_and_for_the_last_time),
+		T(test_handed_back_to_wait),
 		T(test_release_and_take_back),
 		T(test_enqueue_wakes_listeners),
 	};

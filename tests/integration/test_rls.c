@@ -33,7 +33,7 @@ static int setup_group(void **state)
 	other = fixture_account("other");
 	mine = fixture_run(web, ACCOUNT);
 	theirs = fixture_run(web, other);
-	assert_true(blob_put(web, &in, "abc", 3, &blob, &err));
+	assert_true(fixture_blob(web, &in, "abc", 3, &blob, &err));
 	testdb_exec("INSERT INTO questions (account_id, run_id, turn_id, box_ref, text) VALUES"
 		    " (1, %ld, %ld, 'q', 't')",
 		(long)mine.run_id, (long)mine.turn_id);

@@ -31,21 +31,14 @@ static struct err err;
 static int setup(void **state)
 {
 	(void)state;
-	testdb_exec("TRUNCATE jobs, job_history");
-	/* their slots are not for the next test */
-	testdb_exec("UPDATE boxes SET state = 'gone' WHERE state NOT IN ('gone', 'failed')");
-	web = testdb_open("asb_web");
-	worker = testdb_open("asb_worker");
-	pool = pool_new();
+	fixture_open(&web, &worker, &pool);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	db_free(web);
-	db_free(worker);
-	pool_free(pool);
+	fixture_close(web, worker, pool);
 	return 0;
 }
 
@@ -130,7 +123,7 @@ static void test_upload_belongs_to_one_run(void **state)
 	struct run_made out;
 
 	(void)state;
-	assert_true(blob_put(web, &in, "tar", 3, &blob, &err));
+	assert_true(fixture_blob(web, &in, "tar", 3, &blob, &err));
 	run.upload = blob.name;
 	{
 		CLEANUP(tx) struct tx tx = {0};
@@ -159,7 +152,6 @@ static void test_answered_once_and_goes_on(void **state)
 	struct run_resumed first, second;
 	struct job *job;
 	struct turn turn;
-	struct question q;
 	int64_t id;
 
 	(void)state;
@@ -182,10 +174,12 @@ static void test_answered_once_and_goes_on(void **state)
 	assert_string_equal(err.reason, "answered");
 	assert_false(resume(&run, 999999, "right", &second));
 	assert_int_equal(err.code, ERR_NOT_FOUND);
-	assert_true(question_get(worker, pool, id, &q, &err));
-	assert_string_equal(q.answer, "left \"or\" {right}");
+	assert_string_equal(testdb_text("SELECT answer FROM questions WHERE id = %ld", (long)id),
+		"left \"or\" {right}");
 	assert_true(turn_get(worker, pool, first.turn_id, &turn, &err));
 	assert_int_equal(turn.question_id, id);
+	assert_string_equal(turn.question_ref, "q1");
+	assert_string_equal(turn.answer, "left \"or\" {right}");
 	assert_true(turn.exec_id > 0); /* the same exec goes on */
 	job = fixture_claim(worker, pool);
 	assert_int_equal(job->turn_id, first.turn_id);
@@ -225,7 +219,6 @@ static void test_two_answers_at_once(void **state)
 static void destroy(const struct run_made *run)
 {
 	struct job *job;
-	int64_t stopped;
 
 	do {
 		job = fixture_claim(worker, pool);
@@ -237,7 +230,7 @@ static void destroy(const struct run_made *run)
 		assert_true(db_begin(worker, 0, &tx, &err));
 		assert_true(job_drop_box(worker, &job->fence, run->box_id, "stopped", &err));
 		assert_true(turn_stop_box(worker, &job->fence, run->box_id, TURN_STOPPED,
-			REASON_OPERATOR, &stopped, &err));
+			REASON_OPERATOR, "torn down", &err));
 		assert_true(exec_stop_box(worker, &job->fence, run->box_id, "operator", &err));
 		assert_true(
 			box_move(worker, &job->fence, run->box_id, BOX_GONE, "operator", 0, &err));
@@ -317,6 +310,41 @@ static void test_the_old_runner_is_harmless_after_a_teardown(void **state)
 	assert_false(box_move(worker, &job->fence, run.box_id, BOX_DESTROYING, NULL, 0, &err));
 	assert_true(is_fence_lost(&err));
 	assert_string_equal(run_state(&run), "stopped");
+	assert_string_equal(
+		testdb_text("SELECT detail FROM turns WHERE id = %ld", (long)run.turn_id),
+		"torn down");
+}
+
+static void test_a_repeated_commit_finds_what_it_wrote(void **state)
+{
+	const struct turn_end asked = {.state = TURN_ASKED};
+	const struct turn_end done = {.state = TURN_DONE, .reason = REASON_OK, .exited = true};
+	const struct box_proof proof = {
+		.boot_id = "gboot", .kernel = "6.1", .machine = "{}", .probe = "{}"};
+	const struct box_proof other = {
+		.boot_id = "another", .kernel = "6.1", .machine = "{}", .probe = "{}"};
+	struct run_made run = fixture_run(web, ACCOUNT);
+	const struct fence f = fixture_running(worker, pool, &run)->fence;
+	struct exec again = {.argv = "[]", .cwd = "/", .log_id = run.log_id};
+	int64_t id, same;
+
+	(void)state;
+	id = testdb_i64("SELECT exec_id FROM turns WHERE id = %ld", (long)run.turn_id);
+	again.stream = testdb_i64("SELECT stream FROM execs WHERE id = %ld", (long)id);
+	assert_true(exec_open(worker, &f, run.box_id, run.run_id, "exec-again", &again, &err));
+	assert_int_equal(again.id, id);
+	assert_true(turn_running(worker, &f, run.turn_id, id, 3600000, &err));
+	assert_true(box_ready(worker, &f, run.box_id, &proof, &err));
+	assert_false(box_ready(worker, &f, run.box_id, &other, &err));
+	assert_string_equal(err.reason, "state");
+	assert_true(question_open(worker, &f, run.run_id, run.turn_id, "q", "?", &id, &err));
+	assert_true(question_open(worker, &f, run.run_id, run.turn_id, "q", "?", &same, &err));
+	assert_int_equal(same, id);
+	assert_true(turn_end(worker, &f, run.turn_id, &asked, &err));
+	assert_true(turn_end(worker, &f, run.turn_id, &asked, &err));
+	assert_false(turn_end(worker, &f, run.turn_id, &done, &err));
+	assert_string_equal(err.reason, "state");
+	assert_string_equal(run_state(&run), "waiting");
 }
 
 static void test_ends_are_final_whoever_asks(void **state)
@@ -347,128 +375,6 @@ static void test_ends_are_final_whoever_asks(void **state)
 	}
 }
 
-static void test_slots(void **state)
-{
-	int64_t slots[3], again;
-	struct job *jobs[3];
-	struct run_made runs[3];
-
-	(void)state;
-	for (int i = 0; i < 3; i++) {
-		runs[i] = fixture_run(web, ACCOUNT);
-		jobs[i] = fixture_claim(worker, pool);
-	}
-	assert_true(box_assign_slot(
-		worker, &jobs[0]->fence, runs[0].box_id, "host1", 2, &slots[0], &err));
-	assert_true(box_assign_slot(
-		worker, &jobs[1]->fence, runs[1].box_id, "host1", 2, &slots[1], &err));
-	assert_int_equal(slots[0], 0);
-	assert_int_equal(slots[1], 1);
-	assert_true(
-		box_assign_slot(worker, &jobs[1]->fence, runs[1].box_id, "host1", 2, &again, &err));
-	assert_int_equal(again, 1);
-	assert_false(box_assign_slot(
-		worker, &jobs[2]->fence, runs[2].box_id, "host1", 2, &slots[2], &err));
-	assert_int_equal(err.code, ERR_LIMITED);
-	assert_true(box_move(
-		worker, &jobs[0]->fence, runs[0].box_id, BOX_FAILED, "provision", 0, &err));
-	assert_true(box_assign_slot(
-		worker, &jobs[2]->fence, runs[2].box_id, "host1", 2, &slots[2], &err));
-	assert_int_equal(slots[2], 0);
-	assert_false(
-		box_assign_slot(worker, &jobs[2]->fence, runs[2].box_id, "host2", 2, &again, &err));
-	assert_string_equal(err.reason, "state");
-}
-
-static void test_exec_in_a_box(void **state)
-{
-	const struct exec_new in = {.argv = "[\"true\"]", .stdin_data = "a\0b", .stdin_size = 3};
-	const struct exec_end end = {.state = EXEC_DONE, .exited = true, .exit_code = 3};
-	struct run_made run = fixture_run(web, ACCOUNT);
-	struct exec_made a, b;
-	struct exec exec;
-	struct job *job;
-
-	(void)state;
-	(void)fixture_running(worker, pool, &run);
-	{
-		CLEANUP(tx) struct tx tx = {0};
-
-		assert_true(db_begin(web, ACCOUNT, &tx, &err));
-		assert_true(exec_submit(web, ACCOUNT, run.name, &in, NULL, &a, &err));
-		assert_true(exec_submit(web, ACCOUNT, run.name, &in, NULL, &b, &err));
-		assert_true(db_commit(&tx, &err));
-	}
-	assert_int_equal(b.stream, a.stream + 1);
-	job = fixture_claim(worker, pool);
-	assert_int_equal(job->exec_id, a.id);
-	assert_true(exec_get(worker, pool, a.id, &exec, &err));
-	assert_string_equal(exec.lane, job->lane);
-	assert_int_equal(exec.stdin_size, 3);
-	assert_memory_equal(exec.stdin_data, "a\0b", 3);
-	assert_true(exec_begin(worker, &job->fence, a.id, &err));
-	assert_true(exec_finish(worker, &job->fence, a.id, &end, &err));
-	assert_false(exec_finish(worker, &job->fence, a.id, &end, &err));
-	assert_string_equal(err.reason, "state");
-	assert_string_equal(testdb_text("SELECT exec_json(%ld)->>'exit_code'", (long)a.id), "3");
-}
-
-static void test_json_of_a_run(void **state)
-{
-	struct run_made run = fixture_run(web, ACCOUNT);
-	struct job *job = fixture_running(worker, pool, &run);
-	CLEANUP(result) struct result res = {0};
-
-	(void)state;
-	(void)fixture_asked(worker, &run, job, "q1");
-	assert_string_equal(
-		testdb_text("SELECT run_json(%ld)->>'text'", (long)run.run_id), "run:waiting");
-	assert_string_equal(
-		testdb_text("SELECT run_json(%ld)->'question'->>'text'", (long)run.run_id),
-		"which way?");
-	assert_string_equal(testdb_text("SELECT run_json(%ld)->>'patch'", (long)run.run_id), "");
-	assert_true(tear_down(&run));
-	{
-		CLEANUP(tx) struct tx tx = {0};
-
-		assert_true(db_begin(web, ACCOUNT, &tx, &err));
-		assert_true(db_query(
-			web, Q_READ_RUN, ARGS(db_text(run.name), db_i64(ACCOUNT)), &res, &err));
-		assert_int_equal(res.rows, 1);
-		assert_non_null(strstr(result_text(&res, 0, 0), run.name));
-		assert_true(db_query(
-			web, Q_READ_WATCH, ARGS(db_text(run.name), db_i64(ACCOUNT)), &res, &err));
-		assert_non_null(strstr(result_text(&res, 0, 0), "\"trace\": []"));
-		assert_true(db_query(web, Q_READ_FLEET, ARGS(db_i64(ACCOUNT)), &res, &err));
-		assert_non_null(strstr(result_text(&res, 0, 0), run.name));
-		assert_true(db_query(web, Q_READ_MONITOR, ARGS(db_i64(ACCOUNT)), &res, &err));
-		assert_non_null(strstr(result_text(&res, 0, 0), run.box_name));
-		assert_true(db_query(
-			web, Q_READ_RUN, ARGS(db_text("run-none"), db_i64(ACCOUNT)), &res, &err));
-		assert_int_equal(res.rows, 0);
-	}
-}
-
-static void test_feed_is_in_order_of_commits(void **state)
-{
-	CLEANUP(db) struct db *listener = testdb_open("asb_live");
-	struct run_made run;
-	const char *channel, *payload;
-
-	(void)state;
-	testdb_exec("TRUNCATE feed");
-	assert_true(db_exec(listener, "LISTEN feed", &err));
-	run = fixture_run(web, ACCOUNT);
-	(void)fixture_asked(worker, &run, fixture_running(worker, pool, &run), "q1");
-	assert_string_equal(
-		testdb_text("SELECT string_agg(kind || coalesce(':' || (data->>'state'), ''), ' '"
-			    " ORDER BY id) FROM feed"),
-		"box:creating run:queued run:starting box:ready run:running question run:waiting");
-	while (!db_notification(listener, pool, &channel, &payload))
-		(void)usleep(1000);
-	assert_true(payload[0] == 'b' || payload[0] == 'r');
-}
-
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -480,11 +386,8 @@ int main(void)
 		T(test_two_answers_at_once),
 		T(test_torn_down_from_every_state_ten_times),
 		T(test_the_old_runner_is_harmless_after_a_teardown),
+		T(test_a_repeated_commit_finds_what_it_wrote),
 		T(test_ends_are_final_whoever_asks),
-		T(test_slots),
-		T(test_exec_in_a_box),
-		T(test_json_of_a_run),
-		T(test_feed_is_in_order_of_commits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,86 @@ static void say_too_much(struct rig *rig)
 	send_output(&rig->link, 3, at, data, sizeof(data));
 }
 
+/* An archive: up to the last byte of the credit, and then one byte more. */
+static void say_archive(struct rig *rig, size_t more)
+{
+	static const char data[WIRE_WINDOW / 8];
+	struct err err;
+
+	for (int i = 0; i < 8; i++)
+		assert_true(boxlink_send_bytes(&rig->link, WIRE_DATA, 5, data, sizeof(data), &err));
+	if (more)
+		assert_true(boxlink_send_bytes(&rig->link, WIRE_DATA, 5, data, more, &err));
+}
+
+/* The box sends an archive under the runner's credits, which it keeps and then does not. */
+static void test_archive_credit(void **state)
+{
+	struct wire_frame f;
+	struct peerlink p;
+	struct rig rig;
+	size_t got;
+
+	(void)state;
+	shimrig_ready(&rig);
+	peer_hello(&rig, &p, "drive", 1, NULL);
+	send_json(&p.link, WIRE_TAR_OUT, 5, "{\"path\":\"/x\",\"max_bytes\":1}");
+	want_frame(&rig.link, WIRE_TAR_OUT, 5, &f);
+	say_archive(&rig, 0);
+	for (got = 0; got < WIRE_WINDOW; got += f.length)
+		want_frame(&p.link, WIRE_DATA, 5, &f);
+	send_credit(&p.link, 5, 2 * WIRE_WINDOW);
+	want_frame(&rig.link, WIRE_CREDIT, 5, &f);
+	say_archive(&rig, 0);
+	for (got = 0; got < WIRE_WINDOW; got += f.length)
+		want_frame(&p.link, WIRE_DATA, 5, &f);
+	assert_false(gone_within(rig.box, 1));
+	/* the runner allows another window, and says nothing more */
+	send_credit(&p.link, 5, 3 * WIRE_WINDOW);
+	want_frame(&rig.link, WIRE_CREDIT, 5, &f);
+	say_archive(&rig, 1);
+	for (got = 0; got < WIRE_WINDOW; got += f.length)
+		want_frame(&p.link, WIRE_DATA, 5, &f);
+	want_error(&p, "protocol");
+	assert_true(gone_within(rig.box, 1000));
+	peer_end(&p);
+	shimrig_stop(&rig);
+}
+
+/* What a box says of its end on its console cannot be played here (a process has none): whoever
+ * speaks for it going, while its process lives, can. */
+static void test_agent_lost(void **state)
+{
+	static const char *const env[] = {"ASB_SHIM_MUTE_MS=1000", NULL};
+	struct wire_frame f;
+	struct peerlink p;
+	struct rig rig;
+
+	(void)state;
+	shimrig_ready(&rig);
+	peer_hello(&rig, &p, "drive", 1, NULL);
+	(void)shutdown(rig.link.fd, SHUT_RDWR);
+	assert_false(gone_within(rig.box, 300));
+	want_error(&p, "agent_lost");
+	assert_true(gone_within(rig.box, 1000));
+	peer_end(&p);
+	shimrig_stop(&rig);
+
+	/* and one that still has its channel, and does not answer */
+	shimrig_start(&rig, env);
+	shimrig_greet(&rig, 0);
+	peer_hello(&rig, &p, "drive", 1, NULL);
+	for (int i = 0; i < 20; i++) {
+		want_frame(&rig.link, WIRE_PING, 0, &f);
+		send_json(&rig.link, WIRE_PONG, 0, "");
+	}
+	assert_false(gone_within(rig.box, 1));
+	want_error(&p, "agent_lost");
+	assert_true(gone_within(rig.box, 1000));
+	peer_end(&p);
+	shimrig_stop(&rig);
+}
+
 static void say_runners_words(struct rig *rig)
 {
 	send_json(&rig->link, WIRE_EXEC, 3, "{}");
@@ -308,6 +388,47 @@ static void test_foreign_uid(void **state)
 	shimrig_stop(&rig);
 }
 
+/* Somebody who listens where the gate should, as uid; never returns. */
+static _Noreturn void impostor(const char *dir, uid_t uid)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), peer;
+	char byte;
+
+	alarm(10);
+	(void)snprintf(a.sun_path, sizeof(a.sun_path), "%s/gate.sock", dir);
+	if ((uid && setuid(uid)) || bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 8))
+		_exit(9);
+	peer = accept(fd, NULL, NULL);
+	/* the shim says its name at once to a gate that it believes */
+	_exit(read(peer, &byte, 1) == 1 ? 0 : 1);
+}
+
+static int gate_as(uid_t uid)
+{
+	struct rig rig;
+	int status = 0;
+	pid_t pid;
+
+	shimrig_ready(&rig);
+	assert_int_equal(chmod(rig.dir, 0777), 0);
+	pid = fork();
+	if (!pid)
+		impostor(rig.dir, uid);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	shimrig_stop(&rig);
+	return status;
+}
+
+static void test_gate_is_checked(void **state)
+{
+	(void)state;
+	assert_int_equal(gate_as(0), 0);
+	if (geteuid())
+		skip();
+	assert_int_equal(WEXITSTATUS(gate_as(12345)), 1);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +438,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_bye),
 		cmocka_unit_test(test_deadman),
 		cmocka_unit_test(test_protocol),
+		cmocka_unit_test(test_archive_credit),
+		cmocka_unit_test(test_agent_lost),
+		cmocka_unit_test(test_gate_is_checked),
 		cmocka_unit_test(test_handshake_is_checked),
 		cmocka_unit_test(test_foreign_uid),
 	};

@@ -142,6 +142,44 @@ static void orphan_is_ended(void **state)
 	assert_int_equal(rig_processes(&rig), 0);
 }
 
+/* After a restart of the host nothing runs any more, whatever the rows say. */
+static void reboot_loses_the_runs(void **state)
+{
+	char task[512];
+	struct run_made running, waiting;
+
+	(void)state;
+	running = rig_run("sleep 60\n");
+	(void)snprintf(task, sizeof(task), "%s 'Well?'\n", rig_ask());
+	rig_wait(&running, "running", 20000);
+	waiting = rig_run(task);
+	rig_wait(&waiting, "waiting|failed", 20000);
+	rig_worker_kill(&rig);
+	testdb_exec("UPDATE hosts SET boot_id = 'of the boot before'");
+	rig_worker(&rig);
+	rig_wait(&running, "lost", 20000);
+	rig_wait(&waiting, "lost", 20000);
+	assert_string_equal(
+		testdb_text("SELECT string_agg(state || ' ' || reason || ' ' || detail, "
+			    "', ' ORDER BY id) FROM turns WHERE state = 'lost'"),
+		"lost host_reboot the host was restarted, lost host_reboot the host was restarted");
+	wait_rows("boxes WHERE state NOT IN ('gone', 'failed') AND id", running.box_id, false);
+	wait_rows("boxes WHERE state NOT IN ('gone', 'failed') AND id", waiting.box_id, false);
+	assert_int_equal(testdb_i64("SELECT count(*) FROM boxes WHERE state = 'failed' AND reason ="
+				    " 'host_reboot'"),
+		2);
+	wait_rows("jobs WHERE box_id", running.box_id, false);
+	/* the same boot again loses nothing */
+	running = rig_run("sleep 2\n");
+	rig_wait(&running, "running", 20000);
+	rig_worker_kill(&rig);
+	rig_worker(&rig);
+	rig_wait(&running, "done|failed|lost", 20000);
+	assert_string_equal(
+		testdb_text("SELECT state FROM runs WHERE id = %ld", (long)running.run_id), "done");
+	end_of(&running);
+}
+
 static int group_setup(void **state)
 {
 	(void)state;
@@ -163,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(boxd_killed),
 		cmocka_unit_test(work_is_saved_at_a_question),
+		cmocka_unit_test(reboot_loses_the_runs),
 		cmocka_unit_test(orphan_is_ended),
 	};
 

@@ -236,6 +236,15 @@ enum wire_type boxd_tar_in(struct boxd_peer *p, uint32_t stream, const char *pat
 	return (enum wire_type)p->frame.type;
 }
 
+size_t boxd_file_size(const struct boxd_peer *p, const char *name)
+{
+	char path[128];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	return stat(path, &st) ? 0 : (size_t)st.st_size;
+}
+
 int64_t boxd_number(const char *json, const char *key)
 {
 	char want[64];

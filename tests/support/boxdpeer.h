@@ -47,5 +47,7 @@ const char *boxd_script(struct boxd_peer *p, uint32_t stream, const char *member
 /* Sends a tar; the answer's type, its text in *answer. */
 enum wire_type boxd_tar_in(struct boxd_peer *p, uint32_t stream, const char *path,
 	const struct buf *tar, const char **answer);
+/* The size of a file below dir; 0 where it is not there. */
+size_t boxd_file_size(const struct boxd_peer *p, const char *name);
 /* The integer of "key":N in a JSON text; fails where it is not there. */
 int64_t boxd_number(const char *json, const char *key);

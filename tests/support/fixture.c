@@ -23,6 +23,22 @@ static void must(bool ok, const struct err *err)
 	exit(1);
 }
 
+void fixture_open(struct db **web, struct db **worker, struct pool **pool)
+{
+	testdb_exec("TRUNCATE jobs, job_history");
+	testdb_exec("UPDATE boxes SET state = 'gone' WHERE state NOT IN ('gone', 'failed')");
+	*web = testdb_open("asb_web");
+	*worker = testdb_open("asb_worker");
+	*pool = pool_new();
+}
+
+void fixture_close(struct db *web, struct db *worker, struct pool *pool)
+{
+	db_free(web);
+	db_free(worker);
+	pool_free(pool);
+}
+
 struct run_made fixture_run(struct db *web, int64_t account)
 {
 	const struct run_new in = {
@@ -67,22 +83,28 @@ struct job *fixture_claim(struct db *worker, struct pool *pool)
 
 struct job *fixture_running(struct db *worker, struct pool *pool, const struct run_made *run)
 {
-	const struct exec_new agent = {.argv = "[\"/bin/bash\",\"/run/asb/task.sh\"]"};
+	const struct box_process process = {
+		.pid = 4242, .pid_start = 77, .isolation = "emulated-vm", .readback = "{}"};
+	const struct box_proof proof = {
+		.boot_id = "gboot", .kernel = "6.1", .machine = "{}", .probe = "{}"};
+	struct exec agent = {.argv = "[\"/bin/bash\",\"/run/asb/task.sh\"]",
+		.cwd = "/workspace",
+		.log_id = run->log_id};
 	struct job *job = fixture_claim(worker, pool);
-	struct exec_made exec;
+	const struct fence *f = &job->fence;
+	char name[ID_SIZE];
 	struct err err = {0};
-	int64_t slot;
+	int slot;
 
-	must(turn_start(worker, &job->fence, run->turn_id, 180000, &err) &&
-			box_assign_slot(
-				worker, &job->fence, run->box_id, "host1", 64, &slot, &err) &&
-			box_started(worker, &job->fence, run->box_id, 4242, 77, "boot", NULL,
-				"emulated-vm", &err) &&
-			box_ready(worker, &job->fence, run->box_id, "{}", "gboot", "6.1", &err) &&
-			exec_open(worker, &job->fence, run->box_id, run->run_id, "drive",
-				run->log_id, &agent, &exec, &err) &&
-			exec_begin(worker, &job->fence, exec.id, &err) &&
-			turn_running(worker, &job->fence, run->turn_id, exec.id, 3600000, &err),
+	random_id(name, sizeof(name), "exec-", 16);
+	must(turn_start(worker, f, run->turn_id, 180000, &err) &&
+			box_assign_slot(worker, f, run->box_id, "host1", "boot", 64, &slot, &err) &&
+			box_started(worker, f, run->box_id, &process, &err) &&
+			box_ready(worker, f, run->box_id, &proof, &err) &&
+			box_take_streams(worker, f, run->box_id, 16, &agent.stream, &err) &&
+			exec_open(worker, f, run->box_id, run->run_id, name, &agent, &err) &&
+			turn_running(worker, f, run->turn_id, agent.id, 3600000, &err) &&
+			exec_begin(worker, f, agent.id, &err),
 		&err);
 	return job;
 }
@@ -90,7 +112,7 @@ struct job *fixture_running(struct db *worker, struct pool *pool, const struct r
 int64_t fixture_asked(
 	struct db *worker, const struct run_made *run, const struct job *job, const char *ref)
 {
-	const struct turn_end end = {.state = TURN_ASKED, .reason = REASON_OK};
+	const struct turn_end end = {.state = TURN_ASKED};
 	CLEANUP(tx) struct tx tx = {0};
 	struct err err = {0};
 	int64_t id;
@@ -107,4 +129,12 @@ int64_t fixture_asked(
 int64_t fixture_account(const char *name)
 {
 	return testdb_i64("INSERT INTO accounts (name) VALUES ('%s') RETURNING id", name);
+}
+
+bool fixture_blob(struct db *db, const struct blob_new *in, const void *data, size_t n,
+	struct blob_made *out, struct err *err)
+{
+	CLEANUP(blob_writer) struct blob_writer *w = NULL;
+
+	return blob_open(db, in, &w, err) && blob_write(w, data, n, err) && blob_close(w, out, err);
 }

@@ -1,12 +1,18 @@
 #pragma once
 /* Rows that many tests start from. Failing here ends the program. */
+#include <stddef.h>
 #include <stdint.h>
 
+#include "blob.h"
 #include "job.h"
 #include "run.h"
 
 #define ACCOUNT 1 /* 'operator', of the first migration */
 
+/* What a test starts with: an empty queue, no box on a slot, and connections as asb_web and
+ * asb_worker with a pool, which fixture_close ends. */
+void fixture_open(struct db **web, struct db **worker, struct pool **pool);
+void fixture_close(struct db *web, struct db *worker, struct pool *pool);
 /* Delegates a task-only run as asb_web (db) for the account. */
 struct run_made fixture_run(struct db *web, int64_t account);
 /* Claims the next job as asb_worker (db), on host "host1"; there must be one. In the pool. */
@@ -17,3 +23,6 @@ struct job *fixture_running(struct db *worker, struct pool *pool, const struct r
 int64_t fixture_asked(
 	struct db *worker, const struct run_made *run, const struct job *job, const char *ref);
 int64_t fixture_account(const char *name); /* another account */
+/* A whole blob; false, as the writer says it, where it is refused. */
+bool fixture_blob(struct db *db, const struct blob_new *in, const void *data, size_t n,
+	struct blob_made *out, struct err *err) NODISCARD;

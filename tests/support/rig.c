@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -186,12 +187,27 @@ void rig_end(struct rig *rig)
 
 struct run_made rig_run(const char *task)
 {
+	return rig_delegate("script", task);
+}
+
+void rig_fake_claude(void)
+{
+	CLEANUP(free) char *fake = realpath("tests/support/fake-claude", NULL);
+
+	assert_non_null(fake);
+	mount_private("/usr/local/bin");
+	assert_int_equal(symlink(fake, "/usr/local/bin/claude"), 0);
+	assert_int_equal(symlink(in_box("asb-ask"), "/usr/local/bin/asb-ask"), 0);
+}
+
+struct run_made rig_delegate(const char *agent, const char *task)
+{
 	struct db *web = testdb_open("asb_web");
 	struct run_new in = {
 		.account_id = ACCOUNT,
 		.task = task,
 		.title = "test",
-		.agent = "script",
+		.agent = agent,
 		.created_by = "operator",
 		.request_id = "rq-test",
 		.runtime = "process",

@@ -26,8 +26,11 @@ void rig_worker(struct rig *rig);
 int rig_worker_stop(struct rig *rig);
 void rig_worker_kill(struct rig *rig); /* as kill -9 */
 
-/* Delegates a script. */
+/* Delegates a script; or a task to another agent. */
 struct run_made rig_run(const char *task);
+struct run_made rig_delegate(const char *agent, const char *task);
+/* Puts tests/support/fake-claude where Claude Code's program is, and asb-ask beside it. */
+void rig_fake_claude(void);
 void rig_answer(const struct run_made *run, const char *text);
 void rig_teardown(const struct run_made *run);
 /* Waits until the run is in one of the states ("done|failed"); prints what there is and fails past

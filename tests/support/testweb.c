@@ -35,6 +35,7 @@ struct config testweb_config = {
 	.box_max_s = 86400,
 	.box_runtime = "qemu",
 	.git_upstreams = "git.example=http://127.0.0.1:1/git other.example=http://127.0.0.1:2/git",
+	.model_key = "",
 	.upload_max = 1000000,
 	.starting_ms = 180000,
 	.destroying_ms = 60000,

@@ -103,6 +103,7 @@ static void utf8_is_checked_and_made_safe(void **state)
 		{"a\x1b[31mred\x1b[0m", "ared"},
 		{"a\x1b]8;;http://x\x07link\x1b]8;;\x1b\\b", "alinkb"},
 		{"cr\rover", "crover"},
+		/* NOLINTNEXTLINE(misc-misleading-bidirectional): it is what is tested */
 		{"\xe2\x80\xae"
 		 "abc",
 			"abc"},

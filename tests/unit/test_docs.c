@@ -68,6 +68,8 @@ static void test_every_action(void **state)
 	read_file("tests/integration/test_actions.c", &tests);
 	read_file("tests/integration/test_access.c", &tests);
 	read_file("tests/integration/test_delegate.c", &tests);
+	read_file("tests/integration/test_screens.c", &tests);
+	read_file("tests/integration/test_logs.c", &tests);
 	for (size_t i = 0; actions[i]; i++) {
 		const struct action *a = actions[i];
 

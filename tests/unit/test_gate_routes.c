@@ -9,7 +9,7 @@
 
 #include "cleanup.h"
 #include "config.h"
-#include "gate_routes.h"
+#include "gate.h"
 #include "pool.h"
 
 static const struct config cfg = {
@@ -19,6 +19,7 @@ static const struct config cfg = {
 };
 static const struct gate_caller who = {
 	.box = "box-x",
+	.turn_id = 1,
 	.repos = "[{\"repo\":\"owner/name\"},{\"repo\":\"a/b\",\"host\":\"other.example\"}]",
 };
 
@@ -65,6 +66,7 @@ static void paths_map_or_are_refused(void **state)
 		{"POST", "/model/v1/messages", "key=mine", NULL, "model_path"},
 		{"GET", "/model/v1/messages", "", NULL, "model_path"},
 		{"POST", "/modelx/v1/messages", "", NULL, ""},
+		{"HEAD", "/model/v1/messages", "", NULL, "model_path"},
 	};
 
 	(void)state;
@@ -121,6 +123,49 @@ static void a_head_request_is_answered_here(void **state)
 	assert_int_equal(to.nheaders, 0);
 }
 
+static void a_model_call_wants_a_turn(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	const struct gate_caller idle = {.box = "box-x", .repos = "[]"};
+	struct http_request req = {.method = "POST", .path = "/model/v1/messages", .query = ""};
+	struct gate_target to = {0};
+	struct err err;
+
+	(void)state;
+	assert_true(gate_route_find(req.path)->map(&cfg, pool, &who, &req, &to, &err));
+	assert_false(gate_route_find(req.path)->map(&cfg, pool, &idle, &req, &to, &err));
+	assert_int_equal(err.code, ERR_FORBIDDEN);
+	assert_string_equal(err.reason, "no_turn");
+}
+
+/* The endpoint says the key back: whole, cut anywhere, twice; what only begins like it stays. */
+static void the_key_is_covered_however_it_comes(void **state)
+{
+	static const char said[] = "sk-te sk-test-key!sk-sk-test-keysk-test-ke",
+			  want[] = "sk-te ***********!sk-***********sk-test-ke";
+
+	(void)state;
+	for (size_t at = 0; at <= strlen(said); at++) {
+		struct model_call m = {.key = "sk-test-key", .key_n = 11};
+		CLEANUP(buf) struct buf all = BUF_INIT(256);
+		const char *piece[] = {said, said + at};
+		size_t size[] = {at, strlen(said) - at};
+
+		buf_init(&m.held, 64);
+		for (int i = 0; i < 2; i++) {
+			CLEANUP(buf) struct buf out = BUF_INIT(256);
+
+			model_call_body(&m, piece[i], size[i], &out);
+			assert_true(size[i] + 11 >= out.len);
+			assert_null(strstr(out.data, "test-key"));
+			(void)buf_add(&all, out.data, out.len);
+		}
+		assert_null(model_call_end(&m, &all));
+		assert_string_equal(all.data, want);
+		buf_done(&m.held);
+	}
+}
+
 static void without_a_key_the_route_says_what_to_set(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
@@ -141,6 +186,8 @@ int main(void)
 		cmocka_unit_test(paths_map_or_are_refused),
 		cmocka_unit_test(the_key_is_added_and_the_box_has_no_say),
 		cmocka_unit_test(a_head_request_is_answered_here),
+		cmocka_unit_test(a_model_call_wants_a_turn),
+		cmocka_unit_test(the_key_is_covered_however_it_comes),
 		cmocka_unit_test(without_a_key_the_route_says_what_to_set),
 	};
 

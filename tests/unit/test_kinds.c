@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "agent_list.h"
 #include "agents.h"
 #include "kinds.h"
 #include "sweeps.h"
@@ -36,14 +37,24 @@ static void kinds_are_found(void **state)
 static void agents_are_found(void **state)
 {
 	(void)state;
-	assert_non_null(agent_find("script"));
-	assert_null(agent_find("nonsense"));
-	for (size_t i = 0; agents[i]; i++) {
-		assert_ptr_equal(agent_find(agents[i]->name), agents[i]);
-		assert_non_null(agents[i]->argv[0]);
-		assert_non_null(agents[i]->prepare);
-		assert_non_null(agents[i]->output);
+	for (int i = 0; i < AGENT__COUNT; i++) {
+		const struct agent *a = agent_find(agent_names[i]);
+		enum agent_id id;
+
+		assert_true(agent_id_find(agent_names[i], &id));
+		assert_int_equal(id, i);
+		assert_non_null(agent_list[i].title);
+		assert_non_null(a);
+		assert_non_null(a->prepare);
+		assert_non_null(a->argv);
+		assert_non_null(a->output);
+		assert_true(!strcmp(a->ask, "block") || !strcmp(a->ask, "return"));
+		/* who is talked to says how far it is */
+		assert_int_equal(a->open != NULL, !strcmp(a->ask, "return"));
+		if (a->open)
+			assert_true(a->close && a->replay && a->facts && a->before && a->after);
 	}
+	assert_null(agent_find("nonsense"));
 }
 
 static void sweeps_are_whole(void **state)

@@ -121,7 +121,12 @@ static void test_isolation(void **state)
 	/* slots that share a uid: root's is then right, and only then */
 	r = reply(with(pool, good, "1900000019", "0"));
 	r.uid = 0;
+	r.isolation = "emulated-vm, slots not separated";
 	assert_true(readback_check(&r, machine, false, GIB, 1, &err));
+	/* the box says what it is, or is not taken */
+	r.isolation = "emulated-vm";
+	assert_false(readback_check(&r, machine, false, GIB, 1, &err));
+	assert_non_null(strstr(err.msg, "isolation is emulated-vm"));
 	assert_false(readback_check(&r, machine, true, GIB, 1, &err));
 	pool_free(pool);
 }

@@ -1,0 +1,224 @@
+/*
+ * The live contract (A5, A6, A7): nothing is lost by a cut, a stall, a restart; a question is there within a second;
+ * an answer given here is gone there. Pauses are those of a site whose heartbeat is 2 s.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { api, delegate, runState, seed, seedName, SLOW, sql, test, until, url } from './lib/harness.js'
+import { axe } from './lib/judge.js'
+
+const HEARTBEAT_MS = 2000
+const ctl = (...args) => execFileSync('supervisorctl', ['-c', `${process.env.ASB_STATE_DIR}/conf/supervisord.conf`, ...args], { encoding: 'utf8' })
+const pause = (ms) => new Promise((r) => setTimeout(r, ms))
+
+/** n rows more in the trace of a seeded run, as a runner would write them. @returns the last seq */
+const addRows = (session, n) =>
+	Number(
+		sql(`INSERT INTO trace (account_id, run_id, seq, turn, kind, text) SELECT r.account_id, r.id, m.seq + i, 1, 'say', 'row ' || (m.seq + i)
+			FROM runs r, LATERAL (SELECT coalesce(max(seq), 0) AS seq FROM trace WHERE run_id = r.id) m, generate_series(1, ${n}) i WHERE r.name = '${session}';
+			SELECT max(t.seq) FROM trace t JOIN runs r ON r.id = t.run_id WHERE r.name = '${session}'`),
+	)
+const seqs = (page) => page.evaluate(async () => (await import('/lib/store.js')).focus.value.trace.map((r) => r.seq))
+const state = (page) => page.evaluate(async () => (await import('/lib/events.js')).connection.value.state)
+const live = (page) => until(async () => (await state(page)) === 'live', 'the page is live', 20_000 * SLOW)
+const look = (page) => page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+
+/** All rows up to `last` are there: in order, each once. */
+async function whole(page, last, ms, what) {
+	await until(async () => (await seqs(page)).at(-1) === last, `${what}: the last row`, ms * SLOW)
+	const got = await seqs(page)
+	assert.deepEqual(got, Array.from({ length: got.length }, (_, i) => got[0] + i), `${what}: in order, each once`)
+	return got
+}
+
+async function onRun(t, n) {
+	seed()
+	const page = await t.page()
+	await page.goto(`${url}/dashboard/runs/${seedName(n)}`)
+	await live(page)
+	await until(async () => (await page.evaluate(async () => (await import('/lib/store.js')).focus.value?.status)) === 'ready')
+	return page
+}
+
+test('A5: the stream is cut, 500 rows are missed, all are there within 3 s of looking again', async (t) => {
+	t.allow(/503|ERR_|Failed to load/)
+	const page = await onRun(t, 1)
+	const before = (await seqs(page))[0]
+	ctl('stop', 'site:live')
+	const last = addRows(seedName(1), 500)
+	await until(async () => (await state(page)) !== 'live', 'the page notices')
+	await pause(3 * HEARTBEAT_MS)
+	ctl('start', 'site:live')
+	await look(page)
+	const got = await whole(page, last, 3000, 'after a cut')
+	assert.equal(got[0], before, 'and what was there is there')
+	await live(page)
+})
+
+test('A5: a silent stall is noticed within 2.5 heartbeats, and mended', async (t) => {
+	t.allow(/503|504|ERR_|Failed to load/)
+	const page = await onRun(t, 2)
+	const pid = Number(ctl('pid', 'site:live'))
+	process.kill(pid, 'SIGSTOP')
+	const start = Date.now()
+	let last
+	try {
+		last = addRows(seedName(2), 50)
+		await until(async () => (await state(page)) === 'retrying', 'the stall is noticed', 2.5 * HEARTBEAT_MS + 2500 * SLOW)
+		assert(Date.now() - start >= HEARTBEAT_MS, 'and not before a heartbeat was due')
+	} finally {
+		process.kill(pid, 'SIGCONT')
+	}
+	await whole(page, last, 2.5 * HEARTBEAT_MS + 2000, 'after a stall')
+	await live(page)
+})
+
+test('A5: nginx and the programs are restarted, nobody has to do anything', async (t) => {
+	t.allow(/50\d|ERR_|Failed to load/)
+	const page = await onRun(t, 1)
+	for (const what of [['site:nginx'], ['site:web', 'site:live']]) {
+		ctl('restart', ...what)
+		const last = addRows(seedName(1), 20)
+		await whole(page, last, 15_000, `after a restart of ${what.join(' and ')}`)
+		await live(page)
+	}
+	assert.equal(await page.locator('.banner').count(), 0)
+})
+
+test('A6, A7: a question is there within a second; answered on the phone it is gone from the desktop', async (t) => {
+	const desktop = await t.page()
+	const phone = await t.page({ size: 'phone' })
+	const late = await t.page()
+	for (const p of [desktop, phone, late]) {
+		await p.goto(`${url}/dashboard/runs`)
+		await live(p)
+	}
+	const run = await delegate('name=$(asb-ask "Whom shall I greet?"); echo "Hello, $name!"; sleep 1', { title: 'Greeting A7' })
+	const mine = (p) => p.locator(`.waiting-card[data-run="${run.session}"]`)
+	const folded = async (p) => {
+		await mine(p).waitFor()
+		if (await mine(p).locator('.waiting-fold').count()) await mine(p).locator('.waiting-fold').click()
+		await mine(p).locator('textarea').waitFor()
+	}
+	await mine(desktop).waitFor({ timeout: 60_000 * SLOW })
+	const seen = Date.now()
+	const asked = Date.parse((await api(`/watch.json?session=${run.session}`)).question.asked_at)
+	console.log(`     the question was seen after ${seen - asked} ms`)
+	assert(seen - asked <= 1000 * SLOW, `question to sight took ${seen - asked} ms`)
+	for (const p of [phone, late]) await folded(p)
+	// the third hears nothing any more, and answers too late
+	await late.route('**/events.sse*', () => {})
+	await late.evaluate(async () => (await import('/lib/events.js')).retryNow())
+	await mine(late).locator('textarea').fill('the second answer')
+	await mine(phone).locator('textarea').fill('Ada')
+	await mine(phone).getByRole('button', { name: /^Send|^Answer/ }).click()
+	const sent = Date.now()
+	await mine(desktop).waitFor({ state: 'detached', timeout: 10_000 })
+	console.log(`     the answer was seen elsewhere after ${Date.now() - sent} ms`)
+	assert(Date.now() - sent <= 1500 * SLOW)
+	t.allow(/409/)
+	if (await mine(late).count()) {
+		await mine(late).getByRole('button', { name: /^Send|^Answer/ }).click()
+		await mine(late).getByText('Ada').waitFor()
+		assert.match(await late.evaluate(() => JSON.stringify({ ...localStorage })), /the second answer/, 'what was typed is kept')
+	}
+	await runState(run.session, 'done')
+	assert.match((await api(`/log.json?session=${run.session}`)).lines.map((l) => l.text).join('\n'), /Hello, Ada!/)
+})
+
+test('R7: no row moves under a pointer, until it rests or leaves', async (t) => {
+	const page = await t.page()
+	const run = await delegate('sleep 5', { title: 'Ends under a pointer' })
+	await page.goto(`${url}/dashboard/runs`)
+	await live(page)
+	const working = page.locator('section[aria-labelledby=g-working]')
+	const row = (of) => of.locator(`[data-run="${run.session}"]`)
+	await row(working).waitFor()
+	await runState(run.session, 'running')
+	const box = await row(working).boundingBox()
+	// a hand that goes over the list
+	let at = 0
+	const moving = setInterval(() => void page.mouse.move(box.x + 200 + (at++ % 9), box.y + 10).catch(() => {}), 200)
+	try {
+		await runState(run.session, 'done')
+		await until(async () => /Done/.test(await row(page).locator('.stamp').innerText()), 'the row says that it is done')
+		assert.equal(await row(working).count(), 1, 'it is done, and where it was')
+	} finally {
+		clearInterval(moving)
+	}
+	await row(page.locator('section[aria-labelledby=g-recent]')).waitFor({ timeout: 6000 * SLOW })
+})
+
+test('the title, the badge and a screen reader are told of a question', async (t) => {
+	const page = await t.page()
+	await page.addInitScript(() => {
+		navigator.setAppBadge = async (n) => {
+			window.badge = n
+		}
+	})
+	await page.goto(`${url}/dashboard/help`)
+	await live(page)
+	await until(async () => page.evaluate(async () => (await import('/lib/store.js')).fleet.value.at > 0))
+	const before = await page.evaluate(() => window.badge ?? 0)
+	const run = await delegate('asb-ask "Shall I go on?"', { title: 'Told' })
+	await page.getByRole('alert').filter({ hasText: 'Shall I go on?' }).waitFor({ state: 'attached', timeout: 60_000 * SLOW })
+	assert.equal(await page.evaluate(() => window.badge), before + 1)
+	assert.match(await page.title(), new RegExp(`^\\(${before + 1}\\) Help`))
+	await api('/teardown.json', { session: run.session })
+})
+
+test('quiet for 5 s, a chip until 30 s, a banner after', async (t) => {
+	t.allow(/503|ERR_|Failed to load/)
+	seed()
+	const page = await t.page()
+	await page.goto(`${url}/dashboard/runs`)
+	await live(page)
+	await page.route('**/events.sse*', (r) => r.abort())
+	ctl('restart', 'site:live')
+	await until(async () => (await state(page)) === 'retrying', 'it notices')
+	assert.equal(await page.getByText('Reconnecting').count(), 0, 'quiet at first')
+	await page.locator('.rail').getByText('Reconnecting').waitFor({ timeout: 9000 * SLOW })
+	await t.picture(page, 'connection-chip-desktop-light')
+	await page.evaluate(async () => {
+		const { connection } = await import('/lib/events.js')
+		connection.value = { ...connection.value, since: Date.now() - 31_000 }
+	})
+	await page.getByText('The server cannot be reached.').waitFor()
+	await axe(page, 'connection banner')
+	await t.picture(page, 'connection-banner-desktop-light')
+	await page.unroute('**/events.sse*')
+	await page.getByRole('button', { name: 'Try now' }).click()
+	await live(page)
+	assert.equal(await page.locator('.banner').count(), 0)
+})
+
+test('offline: what is known stays, with its age; nothing is sent', async (t) => {
+	t.allow(/ERR_INTERNET_DISCONNECTED|Failed to load/)
+	seed()
+	for (const size of ['phone', 'desktop']) {
+		const page = await t.page({ size })
+		await page.goto(`${url}/dashboard/runs`)
+		await live(page)
+		await page.context().setOffline(true)
+		await page.getByText('You are offline.').waitFor()
+		assert(await page.locator('.run-row').count() > 5)
+		await axe(page, `offline ${size}`)
+		await t.picture(page, `offline-${size}-light`)
+		await page.context().setOffline(false)
+		await live(page)
+	}
+})
+
+test('a new version on the server is offered, not forced', async (t) => {
+	const page = await t.page()
+	let said = false
+	await page.route('**/events.sse*', (r) => {
+		if (said) return r.continue()
+		said = true
+		return r.fulfill({ contentType: 'text/event-stream', body: `event: hello\ndata: {"seq":1,"heartbeat_s":2,"server_time":"${new Date().toISOString()}","ui_version":"another"}\n\n` })
+	})
+	await page.goto(`${url}/dashboard/help`)
+	await page.getByText('A new version is on the server.').waitFor()
+	await axe(page, 'update prompt')
+	await t.picture(page, 'update-desktop-light')
+})
