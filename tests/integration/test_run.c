@@ -58,16 +58,6 @@ static bool resume(
 	       db_commit(&tx, &err);
 }
 
-static bool tear_down(const struct run_made *run)
-{
-	CLEANUP(tx) struct tx tx = {0};
-	int64_t id;
-
-	return db_begin(web, ACCOUNT, &tx, &err) &&
-	       run_teardown(web, ACCOUNT, run->name, "rq3", 60000, &id, &err) &&
-	       db_commit(&tx, &err);
-}
-
 static void test_delegate_makes_all_rows_or_none(void **state)
 {
 	struct run_made run = fixture_run(web, ACCOUNT);
@@ -276,13 +266,13 @@ static void test_torn_down_from_every_state_ten_times(void **state)
 			struct run_made run;
 
 			reach(place, &run, i);
-			assert_true(tear_down(&run));
-			assert_true(tear_down(&run)); /* twice is fine */
+			assert_true(fixture_teardown(web, &run, &err));
+			assert_true(fixture_teardown(web, &run, &err)); /* twice is fine */
 			assert_string_equal(testdb_text("SELECT state FROM boxes WHERE id = %ld",
 						    (long)run.box_id),
 				"destroying");
 			destroy(&run);
-			assert_true(tear_down(&run)); /* also when it is gone */
+			assert_true(fixture_teardown(web, &run, &err)); /* also when it is gone */
 			assert_int_equal(testdb_i64("SELECT count(*) FROM jobs"), 0);
 			assert_string_equal(run_state(&run), place == ENDED ? "done" : "stopped");
 			assert_string_equal(testdb_text("SELECT state FROM boxes WHERE id = %ld",
@@ -303,7 +293,7 @@ static void test_the_old_runner_is_harmless_after_a_teardown(void **state)
 	struct job *job = fixture_running(worker, pool, &run);
 
 	(void)state;
-	assert_true(tear_down(&run));
+	assert_true(fixture_teardown(web, &run, &err));
 	destroy(&run);
 	assert_false(turn_end(worker, &job->fence, run.turn_id, &end, &err));
 	assert_true(is_fence_lost(&err));

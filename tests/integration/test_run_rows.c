@@ -42,16 +42,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static bool tear_down(const struct run_made *run)
-{
-	CLEANUP(tx) struct tx tx = {0};
-	int64_t id;
-
-	return db_begin(web, ACCOUNT, &tx, &err) &&
-	       run_teardown(web, ACCOUNT, run->name, "rq3", 60000, &id, &err) &&
-	       db_commit(&tx, &err);
-}
-
 static void test_slots(void **state)
 {
 	int slots[3], again;
@@ -182,7 +172,7 @@ static void test_json_of_a_run(void **state)
 		testdb_text("SELECT run_json(%ld)->'question'->>'text'", (long)run.run_id),
 		"which way?");
 	assert_string_equal(testdb_text("SELECT run_json(%ld)->>'patch'", (long)run.run_id), "");
-	assert_true(tear_down(&run));
+	assert_true(fixture_teardown(web, &run, &err));
 	{
 		CLEANUP(tx) struct tx tx = {0};
 

@@ -138,3 +138,12 @@ bool fixture_blob(struct db *db, const struct blob_new *in, const void *data, si
 
 	return blob_open(db, in, &w, err) && blob_write(w, data, n, err) && blob_close(w, out, err);
 }
+
+bool fixture_teardown(struct db *web, const struct run_made *run, struct err *err)
+{
+	CLEANUP(tx) struct tx tx = {0};
+	int64_t id;
+
+	return db_begin(web, ACCOUNT, &tx, err) &&
+	       run_teardown(web, ACCOUNT, run->name, "rq3", 60000, &id, err) && db_commit(&tx, err);
+}

@@ -22,6 +22,8 @@ struct job *fixture_running(struct db *worker, struct pool *pool, const struct r
 /* From there to: asked, job finished. The question's id. */
 int64_t fixture_asked(
 	struct db *worker, const struct run_made *run, const struct job *job, const char *ref);
+/* Asks, as asb_web, for the run's end; false, as the model says it, where that is refused. */
+bool fixture_teardown(struct db *web, const struct run_made *run, struct err *err) NODISCARD;
 int64_t fixture_account(const char *name); /* another account */
 /* A whole blob; false, as the writer says it, where it is refused. */
 bool fixture_blob(struct db *db, const struct blob_new *in, const void *data, size_t n,
