@@ -12,12 +12,6 @@ const JOINED = /\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?\u200d(?=\p{E
 /** U+202E for what that is. @param {string} c */
 export const escapeName = (c) => `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`
 
-/** Whether something in it cannot be seen as it is. @param {string} text */
-export function hasHidden(text) {
-	// search, since test leaves a position behind in the pattern, where the next matchAll would begin
-	return text.replace(JOINED, 'x').replace(/\r\n/g, '\n').search(HIDDEN) >= 0
-}
-
 /**
  * The text in parts: plain strings, and {escape} for a character that is to be shown by its number.
  * @param {string} text @returns {(string|{escape: string})[]}
@@ -50,9 +44,6 @@ export function oneLine(text, n = 160) {
 	if (line.length <= n) return line
 	return `${Array.from(line.slice(0, n + 1)).slice(0, -1).join('')}…`
 }
-
-/** First line, and whether there is more. @param {string} text */
-export const firstLine = (text) => (text ?? '').trimStart().split('\n', 1)[0]
 
 /** "1 run", "3 runs". @param {number} n @param {string} one @param {string} [many] */
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`

@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { parseRoute } from '../../../build/static/lib/router.js'
-import { hasHidden, oneLine, visible, visibleParts } from '../../../build/static/lib/text.js'
+import { oneLine, visible, visibleParts } from '../../../build/static/lib/text.js'
 import { ago, binary, bytes, count, duration, money } from '../../../build/static/lib/time.js'
 import { emptyForm, fieldOf, formBody, formDraft, formErrors, formFromDraft, formFromRun, repoName } from '../../../build/static/screens/newform.js'
+
+/* Whether a part of the text is shown by its number. */
+const hasHidden = (text) => visibleParts(text).some((part) => typeof part !== 'string')
 
 test('hidden characters are shown, others are left alone', () => {
 	assert.equal(visible('a\u202Eb'), 'a‹U+202E›b')
