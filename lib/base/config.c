@@ -76,13 +76,23 @@ static const struct setting settings[] = {
 	TEXT("BOX_IMAGE", box_image, "base", "Image of a box when the request names none."),
 	INT("BOX_MEMORY_MB", box_memory_mb, 1024, 128, 4096, "Memory of a box when the request names none."),
 	INT("BOX_CPUS", box_cpus, 1, 1, 4, "Processors of a box when the request names none."),
+	INT("BOX_POOL", box_pool, -1, -1, 64, "Boxes kept ahead, paused, of each image and size that is wanted; each takes a slot, and all at the most half of them. 0: none; -1: one for each 8 GiB of the host's memory, at most 4."),
 	INT("BOX_MAX_S", box_max_s, 86400, 60, 30 * 86400, "A box is destroyed this long after its creation, seconds."),
-	TEXT("BOX_RUNTIME", box_runtime, "qemu", "Runtime of new boxes."),
+	INT("BOX_IDLE_S", box_idle_s, 1800, 1, 30 * 86400, "A sandbox that nobody has used for so long is destroyed, seconds."),
+	TEXT("BOX_RUNTIME", box_runtime, "qemu", "Runtime of new boxes: qemu, podman, docker, or auto: the best that asb doctor has proved on this host."),
+	TEXT("BOX_RUNTIMES", box_runtimes, "", "More runtimes that a sandbox may ask for, with spaces between. A container engine, here or in BOX_RUNTIME, makes asb-spawn keep root."),
 	TEXT("ASB_GIT_UPSTREAMS", git_upstreams, "", "Git hosts that tasks may clone from: \"name=http(s)://host/path ...\"."),
 	TEXT("ANTHROPIC_BASE_URL", model_upstream, "https://api.anthropic.com", "Where the gate sends model calls."),
 	SECRET("ANTHROPIC_API_KEY", model_key, "Key that the gate adds to model calls; empty: model calls are refused."),
+	SECRET("ASB_RECEIPT_KEY", receipt_key, "Seed of the Ed25519 key that the gate signs receipts with, 32 bytes in base64 for URLs; empty: none are signed."),
 	INT("ASB_MODEL", has_model, 0, 0, 1, "1: the gate has a key for model calls, which no other program may see; 0: agents that need a model are refused."),
 	INT("ASB_MODEL_RETRIES", model_retries, 10, 0, 100, "How often an agent tries a failed model call again."),
+	TEXT("ASB_PKG_NPM", pkg_npm, "https://registry.npmjs.org", "The npm registry that sandboxes get packages from; empty: none."),
+	TEXT("ASB_PKG_PYPI", pkg_pypi, "https://pypi.org/simple https://files.pythonhosted.org", "Python's index (PEP 503), and where the files are that it names."),
+	TEXT("ASB_PKG_DEBIAN", pkg_debian, "http://deb.debian.org", "The host of Debian's archives debian/ and debian-security/."),
+	TEXT("ASB_PKG_GO", pkg_go, "https://proxy.golang.org https://sum.golang.org", "Go's module proxy, and the checksum database; without the second, sums are not checked against one."),
+	TEXT("ASB_PKG_MAVEN", pkg_maven, "https://repo.maven.apache.org/maven2", "A repository in Maven's layout."),
+	INT("ASB_PKG_BYTES_MAX", pkg_bytes_max, 1024 * MIB, 65536, 65536LL * MIB, "Bytes that one box may get from package indexes."),
 	INT("ASB_STALL_MS", stall_ms, 600000, 100, DAY_MS, "An agent that says nothing and gets nothing from its model for so long has stalled: its turn fails."),
 	INT("ASB_LEAVE_MS", leave_ms, 30000, 100, DAY_MS, "How long an agent may take to leave when it is through; then it is killed, and the turn is done."),
 	INT("ASB_UPLOAD_MAX", upload_max, 256 * MIB, 1024, 4096LL * MIB, "Largest upload, bytes."),
@@ -287,6 +297,20 @@ static bool check(const struct config *cfg, struct err *err)
 	return true;
 }
 
+/* BOX_RUNTIME=auto is what asb doctor wrote down as the best of this host; until it has run, QEMU
+ * without hardware help, which runs everywhere. */
+static void runtime_choose(struct pool *pool, struct config *cfg)
+{
+	char name[33] = "";
+
+	if (strcmp(cfg->box_runtime, "auto"))
+		return;
+	CLEANUP(file) FILE *f = fopen(pool_printf(pool, "%s/runtime", cfg->state_dir), "re");
+	cfg->box_runtime = "qemu";
+	if (f && fscanf(f, "%32[a-z]", name) == 1)
+		cfg->box_runtime = pool_strdup(pool, name);
+}
+
 bool config_load(
 	struct pool *pool, int argc, char **argv, const struct config **out, struct err *err)
 {
@@ -308,8 +332,23 @@ bool config_load(
 		return err_wrap(err, "settings");
 	if (!take_environment(pool, cfg, err) || !check(cfg, err))
 		return err_wrap(err, "settings");
+	runtime_choose(pool, cfg);
 	*out = cfg;
 	return true;
+}
+
+bool config_has_runtime(const struct config *cfg, const char *runtime)
+{
+	size_t n = strlen(runtime), len;
+
+	if (!strcmp(cfg->box_runtime, runtime))
+		return true;
+	for (const char *at = cfg->box_runtimes; at && *at; at += len + strspn(at + len, " ")) {
+		len = strcspn(at, " ");
+		if (len && len == n && !memcmp(at, runtime, n))
+			return true;
+	}
+	return false;
 }
 
 const char *config_db(struct pool *pool, const struct config *cfg, const char *role)

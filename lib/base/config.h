@@ -29,20 +29,27 @@ struct config {
 	/* boxes */
 	int64_t uid_base;  /* BOX_UID_BASE: first of the site's 256 uids; 0: no uid separation */
 	int64_t box_slots; /* BOX_SLOTS: live boxes at the most on this host */
-	const char *box_image;	 /* BOX_IMAGE: default image name */
-	int64_t box_memory_mb;	 /* BOX_MEMORY_MB */
-	int64_t box_cpus;	 /* BOX_CPUS */
-	int64_t box_max_s;	 /* BOX_MAX_S: a box is destroyed this long after creation */
-	const char *box_runtime; /* BOX_RUNTIME: qemu (process exists in test builds only) */
+	const char *box_image;	  /* BOX_IMAGE: default image name */
+	int64_t box_memory_mb;	  /* BOX_MEMORY_MB */
+	int64_t box_cpus;	  /* BOX_CPUS */
+	int64_t box_pool;	  /* BOX_POOL: -1: by the host's memory */
+	int64_t box_max_s;	  /* BOX_MAX_S: a box is destroyed this long after creation */
+	int64_t box_idle_s;	  /* BOX_IDLE_S: of a sandbox that nobody uses */
+	const char *box_runtime;  /* BOX_RUNTIME: qemu (process exists in test builds only) */
+	const char *box_runtimes; /* BOX_RUNTIMES: others that may be asked for */
 	/* gate */
 	const char
 		*git_upstreams; /* ASB_GIT_UPSTREAMS: "host=http://127.0.0.1:1234/git host2=..." */
 	const char *model_upstream; /* ANTHROPIC_BASE_URL */
 	const char *model_key;	    /* ANTHROPIC_API_KEY(_FILE): the gate's alone */
+	const char *receipt_key;    /* ASB_RECEIPT_KEY(_FILE): the gate's alone */
 	int64_t has_model;	    /* ASB_MODEL: for who may not see the key */
 	int64_t model_retries;	    /* ASB_MODEL_RETRIES */
-	int64_t stall_ms;	    /* ASB_STALL_MS */
-	int64_t leave_ms;	    /* ASB_LEAVE_MS */
+	/* package indexes, ASB_PKG_*: "URL" or "URL OTHER-URL"; "": none */
+	const char *pkg_npm, *pkg_pypi, *pkg_debian, *pkg_go, *pkg_maven;
+	int64_t pkg_bytes_max; /* ASB_PKG_BYTES_MAX, of a box */
+	int64_t stall_ms;      /* ASB_STALL_MS */
+	int64_t leave_ms;      /* ASB_LEAVE_MS */
 	/* limits on what people send and get */
 	int64_t upload_max;   /* ASB_UPLOAD_MAX bytes */
 	int64_t artifact_max; /* ASB_ARTIFACT_MAX bytes */
@@ -63,6 +70,8 @@ struct config {
 /* argv: --config PATH is taken; anything else is an error naming the usage. */
 bool config_load(struct pool *pool, int argc, char **argv, const struct config **out,
 	struct err *err) NODISCARD;
+/* May boxes be of this runtime: is it BOX_RUNTIME, or one of BOX_RUNTIMES? */
+bool config_has_runtime(const struct config *cfg, const char *runtime);
 /* conninfo for a role: db + user=ROLE + passfile. */
 const char *config_db(struct pool *pool, const struct config *cfg, const char *role);
 /* The table of settings as Markdown: docs/config.md. */

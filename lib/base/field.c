@@ -134,7 +134,8 @@ static bool set_word(const struct field *f, const char *s, void *out, struct err
 			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
 				i ? ", " : "One of: ", f->words[i]);
 	}
-	return invalid(err, list, "%s: no such choice", f->name);
+	(void)invalid(err, list, "%s: no such choice", f->name);
+	return err_advise(err, f->reason, NULL);
 }
 
 static bool set_int(const struct field *f, int64_t v, void *out, struct err *err)
@@ -183,6 +184,34 @@ static bool set_items(
 	return true;
 }
 
+static bool set_map(
+	const struct field *f, struct json_object *o, struct pool *pool, void *out, struct err *err)
+{
+	size_t n = (size_t)json_object_object_length(o), i = 0;
+	struct field_map map = {.names = POOL_ARRAY(pool, const char *, n),
+		.texts = POOL_ARRAY(pool, const char *, n)};
+
+	if (f->max && n > (size_t)f->max)
+		return invalid(err, NULL, "%s: more than %lld members", f->name, (long long)f->max);
+	json_object_object_foreach(o, key, v)
+	{
+		size_t len;
+
+		if (!json_object_is_type(v, json_type_string))
+			return invalid(err, NULL, "%s: each member must be text", f->name);
+		len = (size_t)json_object_get_string_len(v);
+		if (!check_length(f, len, f->each_max ? f->each_max : FIELD_LARGE, err))
+			return false;
+		map.names[i] = pool_strdup(pool, key);
+		map.texts[i] = pool_memdup(pool, json_object_get_string(v), len);
+		if (!text_is_utf8(map.texts[i++], len))
+			return invalid(err, NULL, "%s: a member holds a NUL", f->name);
+	}
+	map.n = n;
+	*(struct field_map *)at(out, f) = map;
+	return true;
+}
+
 static bool set_list(
 	const struct field *f, struct json_object *v, struct pool *pool, void *out, struct err *err)
 {
@@ -223,6 +252,10 @@ static bool set_json(
 			return invalid(err, NULL, "%s: must be true or false", f->name);
 		*(bool *)at(out, f) = json_object_get_boolean(v);
 		return true;
+	case FIELD_KIND_MAP:
+		if (!json_object_is_type(v, json_type_object))
+			return invalid(err, NULL, "%s: must be an object", f->name);
+		return set_map(f, v, pool, out, err);
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_ITEMS:
 		break;
@@ -250,6 +283,7 @@ static bool set_query(const struct field *f, const char *s, void *out, struct er
 		return true;
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_ITEMS:
+	case FIELD_KIND_MAP:
 		break;
 	}
 	return invalid(err, NULL, "%s: cannot stand in a query string", f->name);
@@ -269,7 +303,8 @@ static void set_default(const struct field *f, void *out)
 		*(bool *)at(out, f) = f->value != 0;
 		break;
 	case FIELD_KIND_TEXTS:
-	case FIELD_KIND_ITEMS: /* the caller's zeroes: an empty list */
+	case FIELD_KIND_ITEMS:
+	case FIELD_KIND_MAP: /* the caller's zeroes: an empty list */
 		break;
 	}
 }
@@ -307,8 +342,13 @@ bool field_from_json(const struct field *fields, size_t n, struct json_object *o
 			return unknown(fields, n, key, err);
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct json_object *v = json_get(o, fields[i].name);
+		struct json_object *v = NULL;
+		bool is_null = json_object_object_get_ex(o, fields[i].name, &v) && !v;
 
+		if (is_null && fields[i].no_null)
+			return invalid(err, NULL,
+				"%s: must not be null; leave it out for its default",
+				fields[i].name);
 		if (v && !set_json(&fields[i], v, pool, out, err))
 			return false;
 		if (!v && fields[i].required)

@@ -10,11 +10,12 @@
  *	};
  *
  * The member must have the kind's C type, or the row does not compile: TEXT and WORD const char *,
- * INT int64_t, BOOL bool, TEXTS struct field_texts, ITEMS struct field_items.
+ * INT int64_t, BOOL bool, TEXTS struct field_texts, ITEMS struct field_items, MAP (an object of
+ *texts) struct field_map.
  *
  * An unknown field, a repeated one, a wrong type, a missing or empty required one and one out of
  * its bounds are ERR_INVALID with the field's name first and reason "field"; a text longer than a
- * maximum of FIELD_LARGE or more is ERR_TOO_LARGE. null counts as absent.
+ * maximum of FIELD_LARGE or more is ERR_TOO_LARGE. null counts as absent, but for no_null.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,8 @@ enum field_kind {
 	FIELD_KIND_BOOL,
 	FIELD_KIND_WORD,
 	FIELD_KIND_TEXTS,
-	FIELD_KIND_ITEMS
+	FIELD_KIND_ITEMS,
+	FIELD_KIND_MAP
 };
 
 enum field_pattern {
@@ -55,13 +57,20 @@ struct field_items {
 	size_t n;
 };
 
+struct field_map {
+	const char **names, **texts; /* n of each; a name is not looked at */
+	size_t n;
+};
+
 struct field {
 	const char *name;
 	enum field_kind kind;
 	size_t offset;
-	bool required;	  /* present, and for a text: not only white space */
-	int64_t min, max; /* INT: range; TEXT: bytes; TEXTS, ITEMS: how many */
-	int64_t each_max; /* TEXTS: bytes of each; 0: 64 KiB */
+	bool required;	    /* present, and for a text: not only white space */
+	int64_t min, max;   /* INT: range; TEXT: bytes; TEXTS, ITEMS, MAP: how many */
+	int64_t each_max;   /* TEXTS, MAP: bytes of each text; 0: 64 KiB */
+	bool no_null;	    /* null does not count as absent: it is refused */
+	const char *reason; /* of the error where it is not one of `words`; NULL: "field" */
 	enum field_pattern pattern;
 	const char *const *words;   /* WORD: the choices, ended by NULL */
 	const char *text;	    /* default of TEXT and WORD; NULL without */
@@ -79,6 +88,7 @@ struct field {
 #define FIELD_TYPE_BOOL bool
 #define FIELD_TYPE_TEXTS struct field_texts
 #define FIELD_TYPE_ITEMS struct field_items
+#define FIELD_TYPE_MAP struct field_map
 #define FIELD(kind_, struct_, member, ...)                                            \
 	{                                                                             \
 		.name = #member, .kind = FIELD_KIND_##kind_,                          \

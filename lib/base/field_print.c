@@ -24,6 +24,8 @@ static const char *type_name(const struct field *f)
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_ITEMS:
 		return "array";
+	case FIELD_KIND_MAP:
+		return "object";
 	case FIELD_KIND_TEXT:
 	case FIELD_KIND_WORD:
 		break;
@@ -84,6 +86,12 @@ static struct json_object *one_schema(const struct field *f)
 		json_add(o, "items", string_schema(f->each_max ? f->each_max : FIELD_LARGE));
 	if (f->kind == FIELD_KIND_ITEMS)
 		json_add(o, "items", field_schema(f->fields, f->nfields));
+	if (f->kind == FIELD_KIND_MAP) {
+		json_add(o, "additionalProperties",
+			string_schema(f->each_max ? f->each_max : FIELD_LARGE));
+		if (f->max)
+			json_add_i64(o, "maxProperties", f->max);
+	}
 	if (f->kind == FIELD_KIND_TEXTS || f->kind == FIELD_KIND_ITEMS) {
 		if (f->required || f->min)
 			json_add_i64(o, "minItems", f->min ? f->min : 1);
@@ -123,6 +131,7 @@ static void print_bounds(struct buf *b, const struct field *f)
 		break;
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_ITEMS:
+	case FIELD_KIND_MAP:
 		if (f->max)
 			(void)buf_addf(b, ", at most %lld", (long long)f->max);
 		break;
