@@ -40,15 +40,17 @@ END $$;
 GRANT SELECT ON accounts, account_members, boxes, runs, turns, questions, logs, execs, jobs, job_history,
 	trace, log_chunk, blobs, blob_chunks, feed, egress, model_calls, idempotency, audit, throttle, hosts,
 	schema_migrations, box_view, trace_view, run_facts, run_view TO asb_web;
-GRANT INSERT (account_id, name, runtime, image, class, memory_bytes, cpus, disk_bytes, deadline_at, expires_at),
-	UPDATE (state, next_stream, deadline_at) ON boxes TO asb_web;
+GRANT INSERT (account_id, name, runtime, image, class, memory_bytes, cpus, disk_bytes, deadline_at, expires_at,
+		purpose, language, packages, packages_from, sync_upload_id, egress, idle_ms),
+	UPDATE (state, next_stream, deadline_at, used_at) ON boxes TO asb_web;
 GRANT INSERT (account_id, name, box_id, title, task, agent, source, repos, upload_id, created_by) ON runs TO asb_web;
 GRANT INSERT (account_id, run_id, box_id, n, lane, message, question_id, exec_id) ON turns TO asb_web;
 GRANT UPDATE (answer, answered_by, answered_at) ON questions TO asb_web;
 GRANT INSERT (account_id, run_id, exec_id) ON logs TO asb_web;
-GRANT INSERT (id, account_id, name, box_id, run_id, stream, lane, argv, stdin, cwd, timeout_ms, log_id) ON execs
-	TO asb_web;
+GRANT INSERT (id, account_id, name, box_id, run_id, stream, lane, argv, stdin, cwd, timeout_ms, log_id, language,
+	code, code_sha256, background, files) ON execs TO asb_web;
 GRANT USAGE ON SEQUENCE execs_id_seq TO asb_web;
+GRANT SELECT, INSERT (account_id, name, box_id, op, request) ON looks TO asb_web;
 -- the queue, but nothing of a lease: state, host of a running job, epoch, lease_*, attempts
 GRANT INSERT (account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, priority, run_at, host, request_id),
 	UPDATE (cancel_requested_at) ON jobs TO asb_web;
@@ -60,9 +62,10 @@ GRANT SELECT, INSERT, DELETE, UPDATE (seen_at) ON sessions TO asb_web;
 GRANT SELECT, INSERT, DELETE ON signin_codes TO asb_web;
 GRANT SELECT, INSERT, UPDATE, DELETE ON throttle, idempotency TO asb_web;
 GRANT INSERT ON audit TO asb_web;
+GRANT SELECT ON receipts, receipt_keys TO asb_web;
 
 -- --- asb-live: reads -----------------------------------------------------------------------------------
-GRANT SELECT ON accounts, boxes, runs, turns, questions, logs, execs, jobs, trace, log_chunk, feed, blobs, hosts,
+GRANT SELECT ON accounts, boxes, runs, turns, questions, logs, execs, looks, jobs, trace, log_chunk, feed, blobs, hosts,
 	schema_migrations, box_view, trace_view, run_facts, run_view TO asb_live;
 -- whether a stream's session is still good; and a wrong token counts on this door too
 GRANT SELECT (id, account_id, seen_at, expires_at) ON sessions TO asb_live;
@@ -75,18 +78,21 @@ GRANT SELECT, INSERT, DELETE ON job_history, trace, log_chunk, blob_chunks TO as
 GRANT SELECT, INSERT, UPDATE ON boxes, turns, questions, logs, execs TO asb_worker;
 GRANT SELECT, UPDATE (exit_code, reason, title, agent_session) ON runs TO asb_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON blobs TO asb_worker;
+GRANT SELECT, UPDATE, DELETE ON looks TO asb_worker;
 -- to let old rows go it sees their age and nothing else
 GRANT SELECT (id, ts), DELETE ON audit TO asb_worker;
 GRANT SELECT, DELETE ON egress, model_calls, idempotency, sessions, signin_codes, throttle TO asb_worker;
 GRANT USAGE ON SEQUENCE epoch_seq, execs_id_seq TO asb_worker;
 
 -- --- asb-gate: whose box is this, what was it allowed -----------------------------------------------------
-GRANT SELECT (id, account_id, name, state, host, slot, pid, pid_start) ON boxes TO asb_gate;
+GRANT SELECT (id, account_id, name, state, host, slot, pid, pid_start, egress) ON boxes TO asb_gate;
 GRANT SELECT (id, account_id, name, box_id, source, repos, state) ON runs TO asb_gate;
 -- which turn a model call belongs to
 GRANT SELECT (id, run_id, lane, state, n) ON turns TO asb_gate;
 GRANT SELECT, INSERT ON egress, model_calls TO asb_gate;
 GRANT SELECT ON schema_migrations TO asb_gate;
+-- it signs what has ended; what a receipt says comes of functions, which read the rows for it
+GRANT SELECT, INSERT ON receipts, receipt_keys TO asb_gate;
 
 -- --- before the account is known ---------------------------------------------------------------------------
 -- What stands before each request is plpgsql, which keeps its plans.
@@ -118,6 +124,19 @@ REVOKE ALL ON FUNCTION session_lookup(bytea), signin_code_take(bytea), operator_
 GRANT EXECUTE ON FUNCTION account_now() TO asb_web, asb_live, asb_worker, asb_gate;
 GRANT EXECUTE ON FUNCTION session_lookup(bytea), operator_account() TO asb_web, asb_live;
 GRANT EXECUTE ON FUNCTION signin_code_take(bytea) TO asb_web;
+-- boxes without an account are seen by nobody but asb-worker: a door takes one for the account it has set
+REVOKE ALL ON FUNCTION pool_take(text, text, text, text, bigint, bigint, text, text, jsonb, bigint, text, bigint,
+	text),
+	pool_json() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pool_take(text, text, text, text, bigint, bigint, text, text, jsonb, bigint, text, bigint,
+	text),
+	pool_json() TO asb_web;
 GRANT EXECUTE ON FUNCTION partitions_ensure() TO asb_worker;
+REVOKE ALL ON FUNCTION receipt_body(text, text, bigint, bigint), receipts_due(bigint, bigint),
+	receipts_behind(bigint, bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION receipt_body(text, text, bigint, bigint), receipts_due(bigint, bigint),
+	receipts_behind(bigint, bigint) TO asb_gate;
+GRANT EXECUTE ON FUNCTION receipt_json(bigint) TO asb_web;
 GRANT EXECUTE ON FUNCTION rfc3339(timestamptz), utf8_lossy(bytea), usage_number(jsonb, text), run_json(bigint),
-	exec_json(bigint) TO asb_web, asb_live, asb_worker;
+	exec_json(bigint), look_json(bigint), sandbox_json(bigint), evidence_json(bigint), output_cut(bytea, boolean)
+	TO asb_web, asb_live, asb_worker;

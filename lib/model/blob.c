@@ -22,6 +22,7 @@ const char *const blob_kind_names[] = {
 	[BLOB_PATCH] = "patch",
 	[BLOB_BUNDLE] = "bundle",
 	[BLOB_ARTIFACT] = "artifact",
+	[BLOB_FILES] = "files",
 };
 static_assert(
 	sizeof(blob_kind_names) / sizeof(blob_kind_names[0]) == BLOB_KIND__COUNT, "a name each");

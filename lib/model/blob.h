@@ -16,7 +16,14 @@ struct db;
 struct fence;
 struct pool;
 
-enum blob_kind { BLOB_UPLOAD, BLOB_PATCH, BLOB_BUNDLE, BLOB_ARTIFACT, BLOB_KIND__COUNT };
+enum blob_kind {
+	BLOB_UPLOAD,
+	BLOB_PATCH,
+	BLOB_BUNDLE,
+	BLOB_ARTIFACT,
+	BLOB_FILES,
+	BLOB_KIND__COUNT
+};
 extern const char *const blob_kind_names[BLOB_KIND__COUNT];
 
 #define BLOB_CHUNK_SIZE (256 * 1024)
@@ -68,5 +75,6 @@ bool blob_newest(struct db *db, int64_t run_id, int64_t *id, struct err *err) NO
  * since. */
 bool blob_replace(struct db *db, const struct fence *f, int64_t run_id, int64_t turn_id,
 	int64_t before, struct err *err) NODISCARD;
-/* Drops up to 100 of what nobody finished or took for older_ms. */
+/* Drops up to 100 of what nobody finished or took for older_ms, and files put together longer than
+ * an hour ago. */
 bool blob_sweep(struct db *db, int64_t older_ms, int64_t *dropped, struct err *err) NODISCARD;

@@ -50,6 +50,13 @@ bool box_get(struct db *db, struct pool *pool, int64_t id, struct box *out, stru
 		.cpus = result_i64(&res, 0, 7),
 		.slot = result_is_null(&res, 0, 8) ? -1 : (int)result_i64(&res, 0, 8),
 		.guest_boot_id = pool_strdup(pool, result_text(&res, 0, 9)),
+		.language = pool_strdup(pool, result_text(&res, 0, 10)),
+		.packages = pool_strdup(pool, result_text(&res, 0, 11)),
+		.upload_id = result_i64(&res, 0, 12),
+		.packages_from = pool_strdup(pool, result_text(&res, 0, 13)),
+		.isolation = pool_strdup(pool, result_text(&res, 0, 14)),
+		.readback = pool_strdup(pool, result_text(&res, 0, 15)),
+		.is_pooled = result_bool(&res, 0, 16),
 	};
 	return true;
 }
@@ -104,6 +111,10 @@ bool box_ready(struct db *db, const struct fence *f, int64_t box_id, const struc
 			    db_text(proof->machine), db_text(proof->probe)),
 		    &res, err))
 		return err_wrap(err, "box ready");
+	if (res.rows && result_bool(&res, 0, 2)) {
+		(void)err_set(err, ERR_FORBIDDEN, "sealed: the gate is still open for the box");
+		return err_advise(err, "network_leak", NULL);
+	}
 	return fence_check(f, &res, "the box is not being created any more", err);
 }
 
@@ -123,14 +134,15 @@ bool box_take_streams(struct db *db, const struct fence *f, int64_t box_id, int6
 }
 
 bool box_move(struct db *db, const struct fence *f, int64_t box_id, enum box_state to,
-	const char *reason, int64_t deadline_ms, struct err *err)
+	const char *reason, const char *detail, int64_t deadline_ms, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
 
 	assert(to == BOX_DESTROYING || to == BOX_GONE || to == BOX_FAILED);
 	if (!db_query(db, Q_BOX_MOVE,
 		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(box_id),
-			    db_text(box_state_names[to]), db_text(reason), db_i64(deadline_ms)),
+			    db_text(box_state_names[to]), db_text(reason), db_i64(deadline_ms),
+			    db_text(detail)),
 		    &res, err))
 		return err_wrap(err, "box %s", box_state_names[to]);
 	return result_i64(&res, 0, 0) || fence_lost(f, err);

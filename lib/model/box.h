@@ -32,6 +32,13 @@ struct box {
 	int64_t memory_bytes, cpus;
 	int slot;		   /* on its host; -1: none yet */
 	const char *guest_boot_id; /* "": it was never ready */
+	/* of its process, where there is one: box_started's */
+	const char *isolation, *readback;
+	bool is_pooled; /* it stands paused in the pool, or did when it was claimed */
+	/* of a sandbox; otherwise "" and 0 */
+	const char *language, *packages; /* packages: JSON */
+	const char *packages_from;	 /* a lock file in the tree */
+	int64_t upload_id;
 };
 
 bool box_get(
@@ -52,7 +59,8 @@ struct box_process {
 bool box_started(struct db *db, const struct fence *f, int64_t box_id,
 	const struct box_process *process, struct err *err) NODISCARD;
 
-/* creating -> ready, with what the guest said. */
+/* creating -> ready, with what the guest said. ERR_FORBIDDEN, reason "network_leak": a sandbox that
+ * the gate would serve. */
 struct box_proof {
 	const char *boot_id, *kernel;
 	const char *machine, *probe; /* JSON */
@@ -62,7 +70,7 @@ bool box_ready(struct db *db, const struct fence *f, int64_t box_id, const struc
 /* n numbers for streams of the box's channel that nobody ever had, from *first on. */
 bool box_take_streams(struct db *db, const struct fence *f, int64_t box_id, int64_t n,
 	int64_t *first, struct err *err) NODISCARD;
-/* To BOX_DESTROYING (to end within deadline_ms), BOX_GONE or BOX_FAILED. reason may be NULL. A box
- * that has ended stays as it ended. */
+/* To BOX_DESTROYING (to end within deadline_ms), BOX_GONE or BOX_FAILED. reason and detail (a
+ * sentence for people, sanitised) may be NULL. A box that has ended stays as it ended. */
 bool box_move(struct db *db, const struct fence *f, int64_t box_id, enum box_state to,
-	const char *reason, int64_t deadline_ms, struct err *err) NODISCARD;
+	const char *reason, const char *detail, int64_t deadline_ms, struct err *err) NODISCARD;

@@ -34,8 +34,8 @@ struct job {
 	struct fence fence;
 	int64_t account_id, box_id, run_id, turn_id, exec_id; /* 0: none */
 	const char *kind;				      /* a row of workers/kinds.c */
-	const char *lane;				      /* drive | ask | exec:ID | admin */
-	const char *payload, *request_id;		      /* JSON; "" where none */
+	const char *lane;		  /* drive | ask | exec:ID | look | admin */
+	const char *payload, *request_id; /* JSON; "" where none */
 	int64_t attempts;
 	bool cancelled;
 };

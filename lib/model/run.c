@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,21 +36,21 @@ static bool upload_used(const char *name, struct err *err)
 	return err_advise(err, "upload_used", "upload the tree again");
 }
 
-static bool upload_find(struct db *db, const struct run_new *in, int64_t *id, struct err *err)
+bool run_find_upload(
+	struct db *db, int64_t account_id, const char *upload, int64_t *id, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
 
-	if (!db_query(db, Q_RUN_FIND_UPLOAD, ARGS(db_i64(in->account_id), db_text(in->upload)),
-		    &res, err))
+	if (!db_query(db, Q_RUN_FIND_UPLOAD, ARGS(db_i64(account_id), db_text(upload)), &res, err))
 		return false;
 	if (!res.rows)
-		return err_set(err, ERR_NOT_FOUND, "no upload %s", in->upload);
+		return err_set(err, ERR_NOT_FOUND, "no upload %s", upload);
 	if (!result_bool(&res, 0, 1)) {
-		(void)err_set(err, ERR_CONFLICT, "upload %s is not complete", in->upload);
+		(void)err_set(err, ERR_CONFLICT, "upload %s is not complete", upload);
 		return err_advise(err, "upload_incomplete", "upload the tree again");
 	}
 	if (result_bool(&res, 0, 2))
-		return upload_used(in->upload, err);
+		return upload_used(upload, err);
 	*id = result_i64(&res, 0, 0);
 	return true;
 }
@@ -71,7 +72,7 @@ bool run_delegate(struct db *db, const struct run_new *in, struct run_made *out,
 	struct run_made made = {0};
 	int64_t upload_id = 0;
 
-	if (in->upload && !upload_find(db, in, &upload_id, err))
+	if (in->upload && !run_find_upload(db, in->account_id, in->upload, &upload_id, err))
 		return err_wrap(err, "delegate");
 	random_id(made.name, sizeof(made.name), "run-", 16);
 	random_id(made.box_name, sizeof(made.box_name), "box-", 16);
@@ -81,7 +82,8 @@ bool run_delegate(struct db *db, const struct run_new *in, struct run_made *out,
 			    db_text(in->repos), db_text(in->created_by), db_text(made.box_name),
 			    db_text(in->runtime), db_text(in->image), db_text(in->size_class),
 			    db_i64(in->memory_bytes), db_i64(in->cpus), db_i64(in->disk_bytes),
-			    db_i64(in->starting_ms), db_i64(in->max_ms), db_text(in->request_id)),
+			    db_i64(in->starting_ms), db_i64(in->max_ms), db_text(in->request_id),
+			    db_text(in->image_key)),
 		    &res, err))
 		return err_wrap(err, "delegate");
 	made.run_id = result_i64(&res, 0, 0);
@@ -89,6 +91,7 @@ bool run_delegate(struct db *db, const struct run_new *in, struct run_made *out,
 	made.log_id = result_i64(&res, 0, 2);
 	made.turn_id = result_i64(&res, 0, 3);
 	made.job_id = result_i64(&res, 0, 4);
+	(void)snprintf(made.box_name, sizeof(made.box_name), "%s", result_text(&res, 0, 5));
 	if (upload_id && !upload_take(db, in, upload_id, made.run_id, err))
 		return err_wrap(err, "delegate");
 	*out = made;

@@ -36,6 +36,8 @@ struct run_new {
 	const char *request_id;
 	/* the box */
 	const char *runtime, *image, *size_class;
+	const char
+		*image_key; /* what the image's name means now; NULL: no box of the pool will do */
 	int64_t memory_bytes, cpus, disk_bytes;
 	int64_t starting_ms; /* it must be ready by then */
 	int64_t max_ms;	     /* and is destroyed by then */
@@ -49,6 +51,10 @@ struct run_made {
 /* ERR_NOT_FOUND: no such upload; ERR_CONFLICT, reason "upload_incomplete" or "upload_used". */
 bool run_delegate(
 	struct db *db, const struct run_new *in, struct run_made *out, struct err *err) NODISCARD;
+
+/* The complete upload of that name that no run has taken. Errors as above. */
+bool run_find_upload(struct db *db, int64_t account_id, const char *upload, int64_t *id,
+	struct err *err) NODISCARD;
 
 struct run_resumed {
 	int64_t run_id, turn_id, job_id, n;

@@ -32,3 +32,18 @@ const struct size_class *size_class_for(int64_t memory_mb, int64_t cpus)
 			return s;
 	return NULL;
 }
+
+bool size_class_choose(
+	int64_t memory_mb, int64_t cpus, const struct size_class **out, struct err *err)
+{
+	const struct size_class *largest = size_classes;
+
+	*out = size_class_for(memory_mb, cpus);
+	if (*out)
+		return true;
+	while (largest[1].name)
+		largest++;
+	return err_set(err, ERR_INVALID,
+		"memory_mb, cpus: the largest box has %lld MB and %lld cpus",
+		(long long)(largest->memory_bytes / MIB), (long long)largest->cpus);
+}

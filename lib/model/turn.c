@@ -4,6 +4,7 @@
 #include "turn.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "cleanup.h"
 #include "db.h"
@@ -49,6 +50,9 @@ enum turn_reason turn_reason_find(const char *name, enum turn_reason otherwise)
 {
 	int i = name_find(turn_reason_names, TURN_REASON__COUNT, name);
 
+	/* what a sandbox tells apart, for a run's box is the policy that did not hold */
+	if (!strcmp(name, "network_leak"))
+		return REASON_POLICY;
 	return i < 0 ? otherwise : (enum turn_reason)i;
 }
 

@@ -50,9 +50,11 @@ WITH f AS (
 )
 SELECT count(*) FROM f;
 
--- Uploads that no run took and blobs that were never finished, older than $1 ms.
+-- Uploads that no run took and blobs that were never finished, older than $1 ms; and what get_files put
+-- together, after an hour.
 -- name: blob_sweep
 -- retry
 DELETE FROM blobs WHERE id = ANY (ARRAY(SELECT id FROM blobs
 	WHERE (NOT complete OR (kind = 'upload' AND run_id IS NULL))
-		AND created_at < now() - $1::bigint * interval '1 ms' LIMIT 100));
+		AND created_at < now() - $1::bigint * interval '1 ms'
+		OR kind = 'files' AND created_at < now() - interval '1 hour' LIMIT 100));

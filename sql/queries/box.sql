@@ -1,5 +1,6 @@
 -- name: box_get
-SELECT id, name, state, runtime, image, class, memory_bytes, cpus, slot, guest_boot_id
+SELECT id, name, state, runtime, image, class, memory_bytes, cpus, slot, guest_boot_id, language, packages::text,
+	coalesce(sync_upload_id, 0), packages_from, isolation, (readback->'spawn')::text, pooled_at IS NOT NULL
 FROM boxes WHERE id = $1::bigint;
 
 -- The box keeps a slot it has; otherwise the lowest free one. 23505 on boxes_slot: lost a race, again.
@@ -26,18 +27,22 @@ WITH f AS (
 )
 SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM b);
 
--- Ready by this boot of its guest already: the commit's answer was lost.
+-- Ready by this boot of its guest already: the commit's answer was lost. A sandbox for which the gate is open
+-- is not handed out: the gate reads the same row for each request.
 -- name: box_ready
 WITH f AS (
 	SELECT 1 FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
 ), b AS (
 	UPDATE boxes SET state = 'ready', ready_at = coalesce(ready_at, now()), guest_boot_id = $4::text,
-		guest_kernel = $5::text,
-		readback = coalesce(readback, '{}') || jsonb_build_object('machine', $6::jsonb, 'probe', $7::jsonb)
+		guest_kernel = $5::text, used_at = CASE purpose WHEN 'sandbox' THEN now() END,
+		readback = coalesce(readback, '{}') || jsonb_build_object('machine', $6::jsonb, 'probe', $7::jsonb),
+		seal = jsonb_build_object('at', rfc3339(now()), 'readback', $6::jsonb, 'probe', $7::jsonb)
 	FROM f WHERE boxes.id = $3::bigint AND (state = 'creating' OR state = 'ready' AND guest_boot_id = $4::text)
+		AND (purpose <> 'sandbox' OR egress = 'sealed')
 	RETURNING 1
 )
-SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM b);
+SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM b),
+	(SELECT purpose = 'sandbox' AND egress <> 'sealed' FROM boxes WHERE id = $3::bigint);
 
 -- Numbers on the box's channel that nobody ever had.
 -- name: box_take_streams
@@ -54,7 +59,7 @@ SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM b), (SELECT first FROM b)
 WITH f AS (
 	SELECT 1 FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
 ), b AS (
-	UPDATE boxes SET state = $4::text, reason = coalesce($5::text, reason),
+	UPDATE boxes SET state = $4::text, reason = coalesce($5::text, reason), detail = coalesce($7::text, detail),
 		gone_at = CASE WHEN $4::text IN ('gone', 'failed') THEN now() END,
 		deadline_at = now() + $6::bigint * interval '1 ms'
 	FROM f WHERE boxes.id = $3::bigint AND state NOT IN ('gone', 'failed')

@@ -9,10 +9,11 @@ WITH b AS (
 ), l AS (
 	INSERT INTO logs (account_id, run_id, exec_id) SELECT $1::bigint, $3::bigint, n.id FROM n RETURNING id
 ), e AS (
-	INSERT INTO execs (id, account_id, name, box_id, run_id, stream, lane, argv, stdin, cwd, timeout_ms, log_id)
+	INSERT INTO execs (id, account_id, name, box_id, run_id, stream, lane, argv, stdin, cwd, timeout_ms, log_id,
+		language, code, code_sha256, background, files)
 	OVERRIDING SYSTEM VALUE
 	SELECT n.id, $1::bigint, $4::text, b.id, $3::bigint, b.stream, 'exec:' || n.id, $5::jsonb, $6::bytea,
-		$7::text, $8::bigint, l.id
+		$7::text, $8::bigint, l.id, $10::text, $11::bytea, $12::text, $13::boolean, $14::jsonb
 	FROM n, b, l RETURNING id, stream, lane, log_id
 ), j AS (
 	INSERT INTO jobs (account_id, kind, box_id, run_id, exec_id, lane, host, request_id)
@@ -37,7 +38,7 @@ SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM e), (SELECT id FROM e), (
 
 -- name: exec_get
 SELECT id, stream, lane, argv::text, stdin, cwd, timeout_ms, log_id, log_base, state, exit_code, signal, timed_out,
-	oom
+	oom, language, code, files::text
 FROM execs WHERE id = $1::bigint;
 
 -- name: exec_start
@@ -57,9 +58,35 @@ WITH f AS (
 	UPDATE execs SET state = $4::text, reason = $5::text, exit_code = $6::int, signal = $7::int,
 		timed_out = $8::boolean, oom = $9::boolean, usage = $10::jsonb, epoch = f.epoch,
 		started_at = coalesce(started_at, now() - $11::bigint * interval '1 ms'),
-		finished_at = coalesce(finished_at, now())
+		finished_at = coalesce(finished_at, now()), checks = $12::jsonb
 	FROM f WHERE execs.id = $3::bigint AND (state IN ('queued', 'running')
-		OR state = $4::text AND execs.epoch = f.epoch) RETURNING 1
+		OR state = $4::text AND execs.epoch = f.epoch)
+	RETURNING pg_notify('feed', 'x' || execs.id)
+)
+SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM e);
+
+-- The end of an exec and of the job that ran it, in one statement: whoever waits is one round trip and one
+-- commit away. The exec's row first, so that a job whose exec has ended otherwise stays as it is. It wakes who
+-- waits by itself: a trigger would be compiled anew by each runner's connection.
+-- name: exec_finish_job
+WITH f AS (
+	SELECT id, epoch FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR UPDATE
+), e AS (
+	UPDATE execs SET state = $4::text, reason = $5::text, exit_code = $6::int, signal = $7::int,
+		timed_out = $8::boolean, oom = $9::boolean, usage = $10::jsonb, epoch = f.epoch,
+		started_at = coalesce(started_at, now() - $11::bigint * interval '1 ms'),
+		finished_at = coalesce(finished_at, now()), checks = $12::jsonb
+	FROM f WHERE execs.id = $3::bigint AND state IN ('queued', 'running')
+	RETURNING f.id AS job, pg_notify('feed', 'x' || execs.id)
+), d AS (
+	DELETE FROM jobs j USING e WHERE j.id = e.job RETURNING j.*
+), h AS (
+	INSERT INTO job_history (id, account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, state,
+		priority, run_at, attempts, host, epoch, lease_owner, lease_until, deadline_at, cancel_requested_at,
+		request_id, last_error, created_at, outcome)
+	SELECT id, account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, state, priority, run_at,
+		attempts, host, epoch, lease_owner, lease_until, deadline_at, cancel_requested_at, request_id,
+		last_error, created_at, $4::text FROM d
 )
 SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM e);
 
@@ -71,5 +98,6 @@ WITH f AS (
 ), e AS (
 	UPDATE execs SET state = 'failed', reason = $4::text, finished_at = now()
 	FROM f WHERE execs.box_id = $3::bigint AND state IN ('queued', 'running')
+	RETURNING pg_notify('feed', 'x' || execs.id)
 )
 SELECT count(*) FROM f;

@@ -1,12 +1,16 @@
 -- What the gate knows of a box it serves, and the row it leaves of each decision.
 
 -- name: gate_box
-SELECT b.id, b.account_id, b.slot, coalesce(r.id, 0), coalesce(r.repos, '[]')::text, coalesce(t.id, 0)
+SELECT b.id, b.account_id, b.slot, coalesce(r.id, 0), coalesce(r.repos, '[]')::text, coalesce(t.id, 0),
+	b.egress
 FROM boxes b
 LEFT JOIN LATERAL (SELECT id, repos FROM runs WHERE box_id = b.id ORDER BY id DESC LIMIT 1) r ON true
 LEFT JOIN LATERAL (SELECT id FROM turns WHERE run_id = r.id AND lane = 'drive'
 	AND state IN ('starting', 'running') ORDER BY n DESC LIMIT 1) t ON true
-WHERE b.name = $1::text AND b.slot IS NOT NULL AND b.state IN ('creating', 'ready', 'destroying');
+WHERE b.name = $1::text AND b.slot IS NOT NULL AND b.state IN ('pooled', 'creating', 'ready', 'destroying');
+
+-- name: gate_package_bytes
+SELECT coalesce(sum(bytes_down), 0)::bigint FROM egress WHERE box_id = $1::bigint AND route LIKE 'pkg-%';
 
 -- name: gate_egress_add
 INSERT INTO egress (account_id, box_id, run_id, route, target, allowed, reason, bytes_up, bytes_down)

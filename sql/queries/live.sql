@@ -81,8 +81,10 @@ ORDER BY id;
 SELECT id, state, last_turn FROM runs WHERE id = ANY ($1::bigint[]);
 
 -- name: live_exec_states
--- With the answer where it has ended.
-SELECT id, state, CASE WHEN state IN ('done', 'failed') THEN exec_json(id)::text END
+-- With the answer where it has ended; of a sandbox's also why there is no result.
+SELECT id, state, CASE WHEN state IN ('done', 'failed')
+	THEN (CASE WHEN run_id IS NULL THEN evidence_json(id) ELSE exec_json(id) END)::text END,
+	CASE WHEN run_id IS NULL AND state = 'failed' AND NOT timed_out AND NOT oom THEN coalesce(reason, '') END
 FROM execs WHERE id = ANY ($1::bigint[]);
 
 -- name: live_run_snapshot
@@ -98,3 +100,12 @@ SELECT id, name FROM runs WHERE account_id = $1::bigint AND (id = $2::bigint OR 
 
 -- name: live_wait_exec
 SELECT id, name FROM execs WHERE account_id = $1::bigint AND (id = $2::bigint OR name = $3::text);
+
+-- name: live_wait_box
+SELECT id, name FROM boxes WHERE account_id = $1::bigint AND purpose = 'sandbox'
+	AND (id = $2::bigint OR name = $3::text);
+
+-- name: live_box_states
+-- With the answer where it has been made, and why where it failed.
+SELECT id, state, CASE WHEN state <> 'creating' THEN sandbox_json(id)::text END, reason, detail
+FROM boxes WHERE id = ANY ($1::bigint[]);

@@ -4,8 +4,9 @@
 -- name: read_run
 SELECT json FROM run_view WHERE account_id = $2::bigint AND name = $1::text;
 
+-- A process of a sandbox, which has no run, is told as what run answers.
 -- name: read_exec
-SELECT exec_json(e.id) FROM execs e WHERE e.account_id = $2::bigint AND e.name = $1::text;
+SELECT CASE WHEN e.run_id IS NULL THEN evidence_json(e.id) ELSE exec_json(e.id) END FROM execs e WHERE e.account_id = $2::bigint AND e.name = $1::text;
 
 -- RUN with all of its task, its turns and questions (the last 100 each), its box looked at closely, the end
 -- of its trace (200 rows or 1 MiB) and the numbers a stream goes on from.

@@ -1,10 +1,15 @@
--- A run with its box, log, first turn and job, in one statement. $6 is the upload's row, checked before.
+-- A run with its box (out of the pool, else a new one), log, first turn and job, in one statement. $6 is the upload's row, checked before.
 -- name: run_delegate
-WITH b AS (
+WITH p AS (
+	SELECT id, name FROM pool_take($10::text, $11::text, $19::text, $12::text, $16::bigint, $17::bigint,
+		'run', NULL, NULL, NULL, 'run', NULL, NULL)
+), n AS (
 	INSERT INTO boxes (account_id, name, runtime, image, class, memory_bytes, cpus, disk_bytes, deadline_at, expires_at)
-	VALUES ($1::bigint, $9::text, $10::text, $11::text, $12::text, $13::bigint, $14::int, $15::bigint,
-		now() + $16::bigint * interval '1 ms', now() + $17::bigint * interval '1 ms')
-	RETURNING id
+	SELECT $1::bigint, $9::text, $10::text, $11::text, $12::text, $13::bigint, $14::int, $15::bigint,
+		now() + $16::bigint * interval '1 ms', now() + $17::bigint * interval '1 ms'
+	WHERE NOT EXISTS (SELECT FROM p) RETURNING id, name
+), b AS (
+	SELECT id, name FROM p UNION ALL SELECT id, name FROM n
 ), r AS (
 	INSERT INTO runs (account_id, name, box_id, title, task, agent, source, repos, upload_id, created_by)
 	SELECT $1::bigint, $2::text, b.id, $3::text, $4::text, $5::text,
@@ -20,7 +25,7 @@ WITH b AS (
 	INSERT INTO jobs (account_id, kind, box_id, run_id, turn_id, lane, request_id)
 	SELECT $1::bigint, 'turn', r.box_id, r.id, t.id, 'drive', $18::text FROM r, t RETURNING id
 )
-SELECT r.id, r.box_id, l.id, t.id, j.id FROM r, l, t, j;
+SELECT r.id, r.box_id, l.id, t.id, j.id, b.name FROM r, l, t, j, b;
 
 -- An upload becomes a run's: complete, of this account, and of no run yet.
 -- name: run_take_upload

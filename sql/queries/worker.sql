@@ -28,15 +28,27 @@ FROM boxes b WHERE b.host = $1::text AND b.state NOT IN ('gone', 'failed');
 SELECT 1 FROM boxes WHERE name = $1::text AND host = $2::text AND state NOT IN ('gone', 'failed');
 
 -- name: worker_sweep_stuck
+-- A runner that makes a sandbox ends that in time by itself; it may have begun late.
 SELECT id, state FROM boxes
 WHERE state IN ('creating', 'destroying') AND deadline_at < now() AND (host = $1::text OR host IS NULL)
-	AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.box_id = boxes.id AND j.kind = 'destroy');
+	AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.box_id = boxes.id
+		AND (j.kind = 'destroy' OR j.kind = 'create' AND j.state = 'running'));
 
 -- name: worker_sweep_expired
 SELECT id FROM boxes
 WHERE state IN ('ready', 'stopped', 'pooled', 'creating') AND expires_at < now()
 	AND (host = $1::text OR host IS NULL)
 	AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.box_id = boxes.id AND j.kind = 'destroy');
+
+-- Sandboxes that nobody has used: since the last run or look, or the end of the last run that was waited for.
+-- What runs in the background does not keep one.
+-- name: worker_sweep_idle
+SELECT b.id FROM boxes b
+WHERE b.purpose = 'sandbox' AND b.host = $1::text AND b.state = 'ready'
+	AND coalesce(b.used_at, b.ready_at) < now() - b.idle_ms * interval '1 ms'
+	AND NOT EXISTS (SELECT 1 FROM execs e WHERE e.box_id = b.id AND NOT e.background
+		AND (e.state IN ('queued', 'running') OR e.finished_at >= now() - b.idle_ms * interval '1 ms'))
+	AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.box_id = b.id AND j.kind = 'destroy');
 
 -- name: worker_sweep_unanswered
 SELECT DISTINCT r.box_id FROM runs r JOIN boxes b ON b.id = r.box_id

@@ -1,0 +1,102 @@
+/*
+ * Looks over sql/queries/look.sql.
+ */
+#include "look.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "db.h"
+#include "job.h"
+#include "pool.h"
+#include "queries.h"
+#include "rows.h"
+#include "run.h"
+#include "sandbox.h"
+
+const char *const look_op_names[] = {
+	[LOOK_LIST] = "list",
+	[LOOK_READ] = "read",
+	[LOOK_SEARCH] = "search",
+	[LOOK_DIFF] = "diff",
+	[LOOK_GET] = "get",
+};
+static_assert(sizeof(look_op_names) / sizeof(look_op_names[0]) == LOOK_OP__COUNT, "a name each");
+
+bool look_submit(struct db *db, const struct look_new *in, char name[ID_SIZE], struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+	int64_t box_id = 0, run_id = 0;
+
+	random_id(name, ID_SIZE, "look-", 16);
+	if (!(in->sandbox ? sandbox_hold(db, in->account_id, in->sandbox, &box_id, err)
+			  : run_lock_box(db, in->account_id, in->session, &run_id, &box_id, err)) ||
+		!db_query(db, Q_LOOK_SUBMIT,
+			ARGS(db_i64(in->account_id), db_i64(box_id), db_text(name),
+				db_text(look_op_names[in->op]), db_text(in->request),
+				db_ref(run_id), db_text(in->request_id)),
+			&res, err))
+		return err_wrap(err, "look");
+	if (res.rows)
+		return true;
+	(void)err_set(err, ERR_CONFLICT, "the box has ended: there is nothing to look at");
+	return err_advise(err, "box_ended", "what a run made is in its patch and files");
+}
+
+bool look_get(struct db *db, struct pool *pool, int64_t id, struct look_row *out, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+	int op;
+
+	if (!db_query(db, Q_LOOK_GET, ARGS(db_i64(id)), &res, err))
+		return err_wrap(err, "get look");
+	if (!res.rows)
+		return err_set(err, ERR_NOT_FOUND, "no such look");
+	op = name_find(look_op_names, LOOK_OP__COUNT, result_text(&res, 0, 0));
+	assert(op >= 0);
+	*out = (struct look_row){
+		.op = (enum look_op)op,
+		.request = pool_strdup(pool, result_text(&res, 0, 1)),
+		.ended = strcmp(result_text(&res, 0, 2), "queued") != 0,
+		.is_sandbox = result_bool(&res, 0, 3),
+		.upload_id = result_i64(&res, 0, 4),
+	};
+	return true;
+}
+
+bool look_finish(struct db *db, const struct fence *f, int64_t id, const char *result,
+	const struct err *why, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(db, Q_LOOK_FINISH,
+		    ARGS(db_i64(f->job_id), db_i64(f->epoch), db_i64(id),
+			    db_text(result ? "done" : "failed"), db_text(result),
+			    db_text(result ? NULL : err_info(why->code)->name),
+			    db_text(result ? NULL : why->reason),
+			    db_text(result ? NULL : why->msg)),
+		    &res, err))
+		return err_wrap(err, "finish look");
+	return fence_check(f, &res, "the look has ended", err);
+}
+
+bool look_error(const char *code, const char *reason, const char *detail, struct err *err)
+{
+	enum err_code c = ERR_INVALID;
+
+	for (int i = 1; i < ERR_CODE__COUNT; i++)
+		if (!strcmp(err_info((enum err_code)i)->name, code))
+			c = (enum err_code)i;
+	(void)err_set(err, c, "%s", detail);
+	return err_advise(err, reason,
+		c == ERR_NOT_FOUND ? "list_files says what is there."
+		: c == ERR_INVALID ? "list_files says what is there and of what kind it is."
+				   : NULL);
+}
+
+bool look_sweep(struct db *db, int64_t older_ms, struct err *err)
+{
+	return db_query(db, Q_LOOK_SWEEP, ARGS(db_i64(older_ms)), NULL, err) ||
+	       err_wrap(err, "sweep looks");
+}
