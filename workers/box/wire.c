@@ -45,6 +45,9 @@ static const char *const type_names[] = {
 	[WIRE_PONG] = "PONG",
 	[WIRE_ERROR] = "ERROR",
 	[WIRE_BYE] = "BYE",
+	[WIRE_READ] = "READ",
+	[WIRE_SEARCH] = "SEARCH",
+	[WIRE_DIFF] = "DIFF",
 };
 static_assert(sizeof(type_names) / sizeof(type_names[0]) == WIRE_TYPE__COUNT, "a name per type");
 

@@ -26,7 +26,8 @@
  *
  * Opening, runner to shim (unix socket, peer uid checked):
  *
- *	runner ATTACH {"lane":"drive","epoch":N}       lane: drive | ask | exec:ID | admin
+ *	runner ATTACH {"lane":"drive","epoch":N}       lane: drive | ask | exec:ID | look | admin;
+ *	              "resume":true lets a paused box go on
  *	shim   HELLO  {"box":"box-..","boot_id":"..","kernel":"..","ready":bool,"machine":{..},
  *	              "execs":[{"stream":N,"lane":"drive","from":OFF,"exited":bool}],
  *	              "question":{"id":"..","text":"..","stream":N} or absent}
@@ -68,6 +69,9 @@
 /* The payload of STDOUT and STDERR: u64 offset, then bytes. stdout and stderr of an exec share one
  * offset, in the order boxd read them, so that a log is one sequence. */
 #define WIRE_OFFSET 8
+/* Processes and threads of a lane's execs, all together. boxd sets it, the host has it read back.
+ */
+#define BOX_PIDS 1024
 
 enum wire_type {
 	WIRE_ATTACH = 1, /* host -> box, runner -> shim; above */
@@ -75,9 +79,11 @@ enum wire_type {
 	WIRE_WELCOME,	 /* host -> box */
 	WIRE_READY,	 /* box -> host */
 	WIRE_EXEC, /* host -> box: {"argv":[..],"env":{..},"cwd":"..","user":"agent|ask|git|root",
-		    * "lane":"drive|ask|exec:ID|admin","stdin":bool,"timeout_ms":N,
-		    * "memory_bytes":N,"pids":N,"ask":"block|return"} on a fresh stream. root is for
-		    * setup only; ask says what asb-ask does in it (above; default block). */
+		    * "lane":"drive|ask|exec:ID|look|admin","stdin":bool,"timeout_ms":N,
+		    * "memory_bytes":N,"pids":N,"ask":"block|return","code":"/path",
+		    * "code_text":".."} on a fresh stream. root is for setup only; ask says what
+		    * asb-ask does in it (above; default block). code is a file that goes when the
+		    * exec has ended; with code_text it is written first, as TAR_IN's text is. */
 	WIRE_STARTED, /* box -> host: {"pid":N} */
 	WIRE_STDIN, /* host -> box: bytes; at most WIRE_WINDOW beyond CREDITed (boxd CREDITs too) */
 	WIRE_STDOUT,   /* box -> host: u64 offset + bytes */
@@ -97,29 +103,52 @@ enum wire_type {
 	WIRE_DATA,    /* both ways on egress and tar streams: bytes, under CREDIT */
 	WIRE_TAR_IN,  /* host -> box on a fresh stream: {"path":"/workspace/x","user":"agent"}; then
 		       * DATA.., EOF; answered by DONE or ERROR naming the entry. With "name",
-		       * "mode" and "text": that one file, into a folder of boxd's own, and no
-		       * DATA follows */
+		       * "mode" and "text": that one file, into a folder of boxd's or the user's
+		       * own, and no DATA follows */
 	WIRE_TAR_OUT, /* host -> box: {"path":"..","max_bytes":N}; answered by DATA.. then DONE */
 	WIRE_STAT,    /* host -> box: {"path":".."} -> DONE {"kind","size","mode","mtime_ms"} */
-	WIRE_LIST,    /* host -> box: {"path":".."} -> DONE {"entries":[..],"truncated":bool} */
-	WIRE_DONE,    /* box -> host: the request of this stream succeeded: {..} */
+	/* The looks: as the user ("agent" unless "user" says "git"), through no link and no other
+	 * mount. On a fresh stream, answered by DATA.. under CREDIT (one JSON object a line; READ:
+	 * the bytes), then DONE or ERROR. DONE has "truncated" (a limit or 10 s ended it) and
+	 * "skipped" (entries passed over: unreadable, too deep, too large) beside what stands here.
+	 * boxd answers them itself: no process is started. */
+	WIRE_LIST, /* host -> box: {"path":"..","depth":N,"max_entries":N} -> lines {"path","kind":
+		    * "file|dir|symlink|other","size","mode","mtime_ms"[,"target"]}, in no order;
+		    * DONE {"entries":N} */
+	WIRE_DONE, /* box -> host: the request of this stream succeeded: {..} */
 	WIRE_QUESTION, /* box -> host, stream 0 at the shim: {"id":"..","stream":N,"text":".."} */
 	WIRE_ANSWER,   /* host -> box: {"id":"..","text":".."[,"stdin":["before","after"]]}; with
 			* stdin (wanted where asb-ask returned): before, the text as a JSON string,
 			* after and a newline go to the asking exec's stdin; without, the text goes
 			* to asb-ask. DONE on stream 0 {"answered":"<id>"} */
-	WIRE_FREEZE,   /* host -> box: {"lane":".."} -> DONE {"frozen":"<lane>"} */
+	WIRE_FREEZE,   /* host -> box: {"lane":".."} -> DONE {"frozen":"<lane>"}; lane box, from
+			* admin: the shim stops the box's processors */
 	WIRE_THAW,     /* host -> box: {"lane":".."} -> DONE {"thawed":"<lane>"} */
 	WIRE_CLOCK,    /* host -> box: {"time_ms":N} after each cont or thaw */
 	WIRE_METRICS,  /* host -> box {} -> METRICS {"memory_used_bytes",..,"load","uptime_ms"} */
 	WIRE_PROBE,    /* host -> box {} -> PROBE {"nics":[..],"tcp":"..","udp":"..","dns":"..",
-			* "sealed":bool}: tries to reach out and says how each try failed */
+			* "metadata":"..","host":"..","sealed":bool,"limits":{"memory_bytes",
+			* "swap_bytes","pids","cpus","disk_bytes"}}: tries to reach out and says how
+			* each try failed; and what its kernel says of its limits, -1: it says none */
 	WIRE_PING,     /* either way, any payload up to 64 bytes */
 	WIRE_PONG,     /* the same payload back */
 	WIRE_ERROR,    /* {"code":"..","message":".."[,"entry":".."]}: this stream's request failed;
 			* on stream 0 the connection ends */
 	WIRE_BYE,      /* host -> box: kill everything, sync, power off. runner -> shim (admin lane
 			* only): destroy the box and exit */
+	/* looks, as above */
+	WIRE_READ,   /* host -> box: {"path":"..","offset":N,"max_bytes":N}: of a plain file; DONE
+		      * {"bytes","size","mode","mtime_ms","changed":bool}; changed: while it was read
+		      */
+	WIRE_SEARCH, /* host -> box: {"path":"..","text":"..","ignore_case":bool,"max_matches":N} ->
+		      * lines {"path","line","column","text"}, text cut to 400 bytes around the
+		      * match; DONE {"files","binary","matches"}. .git and files with a NUL are
+		      * passed over, of a file the first 16 MiB are searched, of a line 64 KiB */
+	WIRE_DIFF,   /* host -> box: {"path":"..","base":"..","max_changes":N} -> lines
+		      * {"path","change":
+		      * "added|removed|modified|mode|kind|unreadable"[,"kind","size","mode"][,
+		      * "base_kind","base_size","base_mode"]}: what differs from the base, which is
+		      * read as git, by content; DONE {"changes":N} */
 	WIRE_TYPE__COUNT
 };
 

@@ -224,7 +224,7 @@ static void loopback_up(void)
 }
 
 /* Folders the run's programs expect, with their owners. */
-static void folders_make(void)
+void boot_folders(void)
 {
 	static const struct {
 		const char *path;
@@ -305,7 +305,7 @@ bool boot_machine(struct err *err)
 	(void)!symlink("/proc/self/fd/1", "/dev/stdout");
 	(void)!symlink("/proc/self/fd/2", "/dev/stderr");
 	loopback_up();
-	folders_make();
+	boot_folders();
 	(void)umask(022);
 	return true;
 }

@@ -11,5 +11,7 @@
 
 /* Modules, mounts, root file system; afterwards / is the box's. */
 bool boot_machine(struct err *err) NODISCARD;
+/* The folders that a run's programs expect, with their owners. */
+void boot_folders(void);
 /* The virtio-serial port named "asb", opened; -1 with *err set. */
 int boot_channel(struct err *err);

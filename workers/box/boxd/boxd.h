@@ -18,6 +18,7 @@
 struct boxjson;
 struct conn;
 struct exec;
+struct look;
 struct pool;
 struct question;
 struct worker;
@@ -35,12 +36,15 @@ struct exec_group {
 	int events_fd;	/* cgroup.events, memory.events */
 	int memory_fd;
 	bool altered; /* limited, frozen, killed or out of memory once: not for another exec */
+	int64_t ooms; /* in a container: how many it had when the exec began */
 };
 
 struct boxd {
 	struct loop *loop;
 	/* what kind of place this is */
 	bool owns_machine;   /* booted as PID 1 of a VM: clock, identity and power are ours */
+	bool in_container;   /* PID 1 of a container: the kernel is the host's, all else is ours */
+	pid_t relay;	     /* in_container: carries standard input and output, 0: none */
 	bool is_root;	     /* users can be switched */
 	const char *run_dir; /* /run/asb */
 	bool no_cgroup;	     /* do not look for a cgroup tree: /proc it is */
@@ -66,6 +70,8 @@ struct boxd {
 	/* what is going on */
 	struct exec *execs;
 	struct worker *workers; /* forked children that answer one request: tar, probe */
+	struct look *looks;	/* requests that boxd works on between everything else */
+	struct watch *look_timer;
 	struct conn *conns;
 	struct question *question; /* callers of asb-ask, the pending one among them */
 	int ask_fd;
@@ -103,14 +109,12 @@ bool clock_set(struct boxd *b, int64_t time_ms, struct err *err) NODISCARD;
 
 /* --- exec.c, exec_out.c, exec_end.c: exec.h --- */
 
-/* --- files.c: TAR_IN, TAR_OUT in children, STAT and LIST at once --- */
+/* --- files.c: TAR_IN, TAR_OUT in children, STAT at once; looks are look.h's --- */
 bool files_tar_in(
 	struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err) NODISCARD;
 bool files_tar_out(
 	struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err) NODISCARD;
 bool files_stat(
-	struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err) NODISCARD;
-bool files_list(
 	struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err) NODISCARD;
 
 /* --- egress.c --- */
@@ -132,6 +136,8 @@ void question_exec_gone(struct boxd *b, uint32_t stream);
 void metrics_send(struct boxd *b, uint32_t stream);
 int machine_nics(void);
 void nics_add(struct buf *json); /* as members of an open array */
-int64_t machine_memory_bytes(void);
-int64_t machine_cpus(void);
+int64_t machine_memory_bytes(const struct boxd *b);
+int64_t machine_cpus(const struct boxd *b);
+/* group.c: "limits", what the kernel says of them, as the next member of an open object. */
+void limits_add(struct boxd *b, struct buf *json);
 bool probe_start(struct boxd *b, uint32_t stream, struct err *err) NODISCARD;

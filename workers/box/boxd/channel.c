@@ -16,6 +16,7 @@
 #include "boxjson.h"
 #include "cleanup.h"
 #include "exec.h"
+#include "look.h"
 #include "loop.h"
 #include "text.h"
 #include "worker.h"
@@ -230,6 +231,7 @@ static bool senders_ask(struct boxd *b)
 		return false;
 	any |= exec_pump(b);
 	any |= workers_pump(b);
+	any |= looks_pump(b);
 	any |= egress_pump(b);
 	return any;
 }

@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "exec.h"
 #include "lanes.h"
+#include "look.h"
 #include "pool.h"
 #include "worker.h"
 
@@ -99,7 +100,10 @@ static const struct {
 	[WIRE_TAR_IN] = {files_tar_in, .fresh = true},
 	[WIRE_TAR_OUT] = {files_tar_out, .fresh = true},
 	[WIRE_STAT] = {files_stat, .fresh = true},
-	[WIRE_LIST] = {files_list, .fresh = true},
+	[WIRE_LIST] = {look_list, .fresh = true},
+	[WIRE_READ] = {look_read, .fresh = true},
+	[WIRE_SEARCH] = {look_search, .fresh = true},
+	[WIRE_DIFF] = {look_diff, .fresh = true},
 	[WIRE_ANSWER] = {answer_request},
 	[WIRE_FREEZE] = {lane_freeze_request},
 	[WIRE_THAW] = {lane_thaw_request},
@@ -143,6 +147,7 @@ static bool stream_frame(struct boxd *b, const struct wire_frame *f, struct err 
 {
 	struct worker *w = worker_find(b, f->stream);
 	struct exec *e = exec_find(b, f->stream);
+	struct look *l = look_find(b, f->stream);
 	uint64_t value;
 	bool ok = true;
 
@@ -150,6 +155,8 @@ static bool stream_frame(struct boxd *b, const struct wire_frame *f, struct err 
 		ok = egress_frame(b, f, err);
 	else if (w && (f->type == WIRE_DATA || f->type == WIRE_EOF || f->type == WIRE_CREDIT))
 		ok = worker_frame(w, f, err);
+	else if (l && f->type == WIRE_CREDIT)
+		ok = look_frame(l, f, err);
 	else if (e && f->type == WIRE_STDIN)
 		ok = exec_stdin(e, f->payload, f->length, err);
 	else if (e && f->type == WIRE_EOF)

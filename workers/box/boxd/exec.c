@@ -19,6 +19,7 @@
 #include "boxd.h"
 #include "boxjson.h"
 #include "cleanup.h"
+#include "files.h"
 #include "loop.h"
 #include "pool.h"
 #include "text.h"
@@ -33,7 +34,7 @@ struct request {
 	const char *argv[BOXJSON_VALUES];
 	const char *env[ENV_MAX + 1];
 	size_t nenv;
-	const char *cwd, *user, *lane, *home;
+	const char *cwd, *user, *lane, *home, *code, *code_text;
 	uid_t uid;
 	bool wants_stdin, ask_returns;
 	int64_t timeout_ms, memory_bytes, pids;
@@ -127,7 +128,7 @@ static bool request_read(struct boxd *b, struct pool *pool, const struct boxjson
 	struct request *rq, struct err *err)
 {
 	static const char *const known[] = {"argv", "env", "cwd", "user", "lane", "stdin",
-		"timeout_ms", "memory_bytes", "pids", "ask", NULL};
+		"timeout_ms", "memory_bytes", "pids", "ask", "code", "code_text", NULL};
 	const char *ask;
 
 	if (!boxjson_only(in, known, err) || !argv_read(rq, boxjson_find(in, "argv"), err) ||
@@ -138,7 +139,10 @@ static bool request_read(struct boxd *b, struct pool *pool, const struct boxjson
 		!boxjson_i64(in, "timeout_ms", 0, INT64_C(1) << 40, 0, &rq->timeout_ms, err) ||
 		!boxjson_i64(in, "memory_bytes", 0, INT64_MAX, 0, &rq->memory_bytes, err) ||
 		!boxjson_i64(in, "pids", 0, 1 << 22, 0, &rq->pids, err) ||
-		!boxjson_text(in, "ask", "block", &ask, err))
+		!boxjson_text(in, "ask", "block", &ask, err) ||
+		!boxjson_text(in, "code", NULL, &rq->code, err) ||
+		!boxjson_text(in, "code_text", NULL, &rq->code_text, err) ||
+		(rq->code && !files_path_check(rq->code, err)))
 		return false;
 	rq->ask_returns = strcmp(ask, "return") == 0;
 	if (!rq->ask_returns && strcmp(ask, "block") != 0)
@@ -228,6 +232,14 @@ static bool started_wait(struct exec *e, int report, const char *program, struct
 		"%s %.64s", said.what, strcmp(said.what, "exec") == 0 ? program : "");
 }
 
+void exec_code_remove(struct exec *e)
+{
+	if (e->code)
+		files_remove(e->code);
+	free(e->code);
+	e->code = NULL;
+}
+
 void exec_forget(struct exec *e)
 {
 	struct exec **at = &e->boxd->execs;
@@ -246,6 +258,7 @@ void exec_forget(struct exec *e)
 		(void)close(e->in_fd);
 	watch_remove(e->timer);
 	group_remove(e);
+	exec_code_remove(e);
 	buf_done(&e->ring);
 	buf_done(&e->in);
 	free(e);
@@ -267,6 +280,19 @@ static struct exec *exec_new(struct boxd *b, uint32_t stream, const struct reque
 	e->started_ms = time_boot_ms();
 	e->deadline_ms = rq->timeout_ms ? e->started_ms + rq->timeout_ms : 0;
 	return e;
+}
+
+/* Its code as a file, before it starts. */
+static bool code_write(struct exec *e, const struct request *rq, struct pool *pool, struct err *err)
+{
+	const char *slash = rq->code ? strrchr(rq->code, '/') : NULL;
+
+	if (!slash)
+		return true;
+	e->code = mem_strdup(rq->code);
+	return !rq->code_text ||
+	       files_write(e->boxd, pool_memdup(pool, rq->code, (size_t)(slash - rq->code)),
+		       slash + 1, rq->user, 0600, rq->code_text, err);
 }
 
 /* Starts the child; everything in *p that the child needs is closed here afterwards. */
@@ -313,7 +339,7 @@ bool exec_start(struct boxd *b, uint32_t stream, const struct boxjson *in, struc
 	if ((b->lane_frozen || question_is_open(b)) && strcmp(rq->lane, "drive") == 0)
 		return err_set(err, ERR_CONFLICT, "lane drive is frozen");
 	e = exec_new(b, stream, rq);
-	if (!group_create(e, rq->memory_bytes, rq->pids, err) ||
+	if (!code_write(e, rq, pool, err) || !group_create(e, rq->memory_bytes, rq->pids, err) ||
 		!pipes_make(&p, rq->wants_stdin, err) || !exec_fork(e, rq, &p, pool, err)) {
 		pipes_close(&p);
 		exec_forget(e);

@@ -67,6 +67,7 @@ struct exec {
 	uint64_t in_taken; /* bytes the process took */
 	uint64_t in_own;   /* how many of all were boxd's, not the host's */
 	bool in_eof;
+	char *code; /* the path of its code, removed when it has ended; NULL: none */
 	/* end */
 	struct watch *timer;
 	int64_t started_ms, deadline_ms, drain_ms;
@@ -84,6 +85,7 @@ struct exec {
 bool exec_start(struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err);
 struct exec *exec_find(struct boxd *b, uint32_t stream);
 void exec_forget(struct exec *e);
+void exec_code_remove(struct exec *e);
 
 /* --- exec_child.c: between fork and exec --- */
 /* How long a child may take to exec. A group that is out of memory ends sooner. */

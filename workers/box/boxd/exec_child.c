@@ -55,7 +55,9 @@ static bool caps_keep_only(uint32_t low)
 
 bool user_become(uid_t uid, bool switch_user)
 {
-	uint32_t keep = uid == UID_GIT ? 1u << CAP_DAC_READ_SEARCH : 0;
+	bool reads_all =
+		uid == UID_GIT && prctl(PR_CAPBSET_READ, CAP_DAC_READ_SEARCH, 0, 0, 0) == 1;
+	uint32_t keep = reads_all ? 1u << CAP_DAC_READ_SEARCH : 0;
 
 	if (uid == 0)
 		return true;

@@ -91,8 +91,10 @@ void exec_check(struct exec *e)
 		if (exec_pipes_ended(e))
 			e->state = EXEC_ENDED;
 	}
-	if (e->state == EXEC_ENDED)
+	if (e->state == EXEC_ENDED) {
+		exec_code_remove(e);
 		question_exec_gone(e->boxd, e->stream);
+	}
 	timer_arm(e);
 }
 

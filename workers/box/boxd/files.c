@@ -1,12 +1,11 @@
 /*
- * File requests. STAT and LIST are answered at once, following no symbolic link; tars are the work
- * of a child that has become the user, so that the box's own permissions hold.
+ * File requests. STAT is answered at once, following no symbolic link; tars are the work of a child
+ * that has become the user, so that the box's own permissions hold.
  */
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,10 +19,6 @@
 #include "files.h"
 #include "worker.h"
 
-#define LIST_MAX 1000
-/* What LIST's answer may take of a frame, with one more entry's room left. */
-#define LIST_BYTES (WIRE_PAYLOAD_MAX - 2048)
-
 int files_open(int at, const char *path, int flags, unsigned mode)
 {
 	struct open_how how = {.flags = (uint64_t)(unsigned)flags | O_CLOEXEC,
@@ -35,7 +30,16 @@ int files_open(int at, const char *path, int flags, unsigned mode)
 	return (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
 }
 
-static bool path_check(const char *path, struct err *err)
+int files_open_inside(int at, const char *path, int flags)
+{
+	struct open_how how = {.flags = (uint64_t)(unsigned)flags | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH |
+			   RESOLVE_NO_XDEV};
+
+	return (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
+}
+
+bool files_path_check(const char *path, struct err *err)
 {
 	if (!path || path[0] != '/' || strlen(path) > FILES_PATH_MAX)
 		return err_set(err, ERR_INVALID, "path: an absolute path is wanted");
@@ -45,9 +49,9 @@ static bool path_check(const char *path, struct err *err)
 	return true;
 }
 
-static bool path_get(const struct boxjson *in, const char **path, struct err *err)
+bool files_path(const struct boxjson *in, const char *key, const char **path, struct err *err)
 {
-	return boxjson_text(in, "path", NULL, path, err) && path_check(*path, err);
+	return boxjson_text(in, key, NULL, path, err) && files_path_check(*path, err);
 }
 
 static enum err_code code_of_errno(void)
@@ -64,7 +68,7 @@ bool files_fail(const char *path, struct err *err)
 	return err_errno(err, code, "%.200s", path);
 }
 
-static const char *kind_name(mode_t mode)
+const char *files_kind(mode_t mode)
 {
 	if (S_ISREG(mode))
 		return "file";
@@ -80,56 +84,18 @@ bool files_stat(struct boxd *b, uint32_t stream, const struct boxjson *in, struc
 	const char *path;
 	struct stat st;
 
-	if (!path_get(in, &path, err))
+	if (!files_path(in, "path", &path, err))
 		return false;
 	fd = files_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW, 0);
 	if (fd < 0 || fstat(fd, &st))
 		return files_fail(path, err);
 	(void)buf_addc(&json, '{');
-	boxjson_add_text(&json, "kind", kind_name(st.st_mode));
+	boxjson_add_text(&json, "kind", files_kind(st.st_mode));
 	boxjson_add_i64(&json, "size", st.st_size);
 	boxjson_add_i64(&json, "mode", st.st_mode & 07777);
 	boxjson_add_i64(&json, "mtime_ms",
 		(int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000);
 	(void)buf_addc(&json, '}');
-	channel_done(b, stream, &json);
-	return true;
-}
-
-bool files_list(struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err)
-{
-	CLEANUP(buf) struct buf json = BUF_INIT(WIRE_PAYLOAD_MAX);
-	const char *path;
-	bool truncated = false;
-	struct dirent *d;
-	struct stat st;
-	int fd, n = 0;
-	DIR *dir;
-
-	if (!path_get(in, &path, err))
-		return false;
-	fd = files_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
-	if (fd < 0)
-		return files_fail(path, err);
-	dir = fdopendir(fd);
-	(void)buf_adds(&json, "{\"entries\":[");
-	while (dir && (d = readdir(dir))) {
-		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
-			fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW))
-			continue;
-		truncated = n++ == LIST_MAX || json.len > LIST_BYTES;
-		if (truncated)
-			break;
-		boxjson_add_key(&json, NULL);
-		(void)buf_addc(&json, '{');
-		boxjson_add_text(&json, "name", d->d_name);
-		boxjson_add_text(&json, "kind", kind_name(st.st_mode));
-		boxjson_add_i64(&json, "size", st.st_size);
-		(void)buf_addc(&json, '}');
-	}
-	if (dir)
-		(void)closedir(dir);
-	(void)buf_addf(&json, "],\"truncated\":%s}", truncated ? "true" : "false");
 	channel_done(b, stream, &json);
 	return true;
 }
@@ -147,33 +113,42 @@ static bool text_write(int fd, const char *text)
 	return true;
 }
 
+/* The folder of a file of ours: reached over no link, and ours, root's or the user's own. */
+static int folder_of(const char *path, uid_t uid, struct err *err)
+{
+	CLEANUP(fd) int dir = files_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+	struct stat st;
+
+	if (dir < 0 || fstat(dir, &st)) {
+		(void)files_fail(path, err);
+		return -1;
+	}
+	if (st.st_uid && st.st_uid != geteuid() && st.st_uid != uid) {
+		(void)err_set(err, ERR_FORBIDDEN, "%.200s: another's folder", path);
+		return -1;
+	}
+	return STEAL_FD(dir);
+}
+
 /*
- * One small file, written by us: a child for it costs a fresh clone more than the task it brings.
- * Only into a folder that is ours or root's and was reached over no link, where what the user has
- * put under the name is removed and never followed.
+ * By us: a child for it costs a fresh clone more than the task it brings. What is there under the
+ * name is removed and never followed, so that nothing is written which the user could not write.
  */
-static bool file_write(struct boxd *b, const char *path, const char *user, const char *text,
-	const struct boxjson *in, struct err *err)
+bool files_write(struct boxd *b, const char *path, const char *name, const char *user,
+	unsigned mode, const char *text, struct err *err)
 {
 	CLEANUP(fd) int dir = -1;
 	CLEANUP(fd) int fd = -1;
-	const char *name, *home;
-	struct stat st;
-	int64_t mode;
+	const char *home;
 	uid_t uid;
 
-	if (!boxjson_text(in, "name", "", &name, err) ||
-		!boxjson_i64(in, "mode", 0, 0777, 0600, &mode, err))
-		return false;
 	if (!name[0] || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
 		return err_set(err, ERR_INVALID, "name: the name of a file is wanted");
 	if (!user_find(user, &uid, &home))
 		return err_set(err, ERR_INVALID, "user: no user %.32s", user);
-	dir = files_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
-	if (dir < 0 || fstat(dir, &st))
-		return files_fail(path, err);
-	if (st.st_uid && st.st_uid != geteuid())
-		return err_set(err, ERR_FORBIDDEN, "%.200s: not a folder of boxd's", path);
+	dir = folder_of(path, uid, err);
+	if (dir < 0)
+		return false;
 	(void)unlinkat(dir, name, 0);
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || !text_write(fd, text) || (b->is_root && fchown(fd, uid, uid)) ||
@@ -182,13 +157,39 @@ static bool file_write(struct boxd *b, const char *path, const char *user, const
 	return true;
 }
 
+void files_remove(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	CLEANUP(fd) int dir = -1;
+	char folder[FILES_PATH_MAX + 1];
+
+	if (!slash || slash == path || strlen(path) > FILES_PATH_MAX)
+		return;
+	memcpy(folder, path, (size_t)(slash - path));
+	folder[slash - path] = '\0';
+	dir = files_open(AT_FDCWD, folder, O_PATH | O_DIRECTORY, 0);
+	if (dir >= 0)
+		(void)unlinkat(dir, slash + 1, 0);
+}
+
+static bool file_write(struct boxd *b, const char *path, const char *user, const char *text,
+	const struct boxjson *in, struct err *err)
+{
+	const char *name;
+	int64_t mode;
+
+	return boxjson_text(in, "name", "", &name, err) &&
+	       boxjson_i64(in, "mode", 0, 0777, 0600, &mode, err) &&
+	       files_write(b, path, name, user, (unsigned)mode, text, err);
+}
+
 bool files_tar_in(struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err)
 {
 	static const char *const known[] = {"path", "user", "name", "mode", "text", NULL};
 	CLEANUP(buf) struct buf json = BUF_INIT(16);
 	const char *path, *user, *text;
 
-	if (!boxjson_only(in, known, err) || !path_get(in, &path, err) ||
+	if (!boxjson_only(in, known, err) || !files_path(in, "path", &path, err) ||
 		!boxjson_text(in, "user", "agent", &user, err) ||
 		!boxjson_text(in, "text", NULL, &text, err))
 		return false;
@@ -207,7 +208,7 @@ bool files_tar_out(struct boxd *b, uint32_t stream, const struct boxjson *in, st
 	struct pack_request rq = {0};
 	const char *user;
 
-	return boxjson_only(in, known, err) && path_get(in, &rq.path, err) &&
+	return boxjson_only(in, known, err) && files_path(in, "path", &rq.path, err) &&
 	       boxjson_text(in, "user", "agent", &user, err) &&
 	       boxjson_i64(in, "max_bytes", 0, INT64_MAX, INT64_MAX, &rq.max_bytes, err) &&
 	       worker_start(b, WORKER_TAR_OUT, stream, user, pack_child, &rq, err);

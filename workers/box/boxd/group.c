@@ -8,6 +8,8 @@
 
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
 #include <sys/vfs.h>
 
 #include <ctype.h>
@@ -20,7 +22,9 @@
 #include <unistd.h>
 
 #include "boxd.h"
+#include "boxjson.h"
 #include "cleanup.h"
+#include "container.h"
 #include "group_proc.h"
 #include "text.h"
 
@@ -72,6 +76,9 @@ static void base_find(struct boxd *b)
 		if (folder_make(mounts[i], name, b->cgroup, sizeof(b->cgroup))) {
 			(void)file_put(mounts[i], "cgroup.subtree_control", "+memory");
 			(void)file_put(mounts[i], "cgroup.subtree_control", "+pids");
+			/* all that runs then weighs as much as we do, however many they are */
+			if (b->owns_machine)
+				(void)file_put(mounts[i], "cgroup.subtree_control", "+cpu");
 			return;
 		}
 	}
@@ -152,7 +159,7 @@ static void spares_make(struct boxd *b)
 void group_init(struct boxd *b)
 {
 	static const char *const parts[] = {"exec", "driver"};
-	int64_t memory = machine_memory_bytes();
+	int64_t memory = machine_memory_bytes(b);
 	char part[300], text[32];
 
 	if (!b->no_cgroup)
@@ -168,11 +175,54 @@ void group_init(struct boxd *b)
 		}
 		(void)file_put(part, "cgroup.subtree_control", "+memory");
 		(void)file_put(part, "cgroup.subtree_control", "+pids");
+		if (!b->owns_machine)
+			continue;
 		(void)snprintf(text, sizeof(text), "%lld", (long long)(memory - RESERVE_BYTES));
-		if (b->owns_machine && memory > 2 * RESERVE_BYTES)
+		if (memory > 2 * RESERVE_BYTES)
 			(void)file_put(part, "memory.max", text);
+		(void)file_put(part, "memory.swap.max", "0");
+		(void)snprintf(text, sizeof(text), "%d", BOX_PIDS);
+		(void)file_put(part, "pids.max", text);
 	}
 	spares_make(b);
+}
+
+/* The larger of what the kernel says in the file of both parts; -1: no limit, or no such file. */
+static int64_t part_limit(const struct boxd *b, const char *name)
+{
+	static const char *const parts[] = {"exec", "driver"};
+	int64_t most = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(buf) struct buf text = BUF_INIT(4096);
+		char part[300];
+		int64_t v;
+
+		(void)snprintf(part, sizeof(part), "%s/%s", b->cgroup, parts[i]);
+		file_get(part, name, &text);
+		text.data[strcspn(text.data, "\n")] = '\0';
+		if (!text_to_i64(text.data, 0, INT64_MAX, &v))
+			return -1;
+		most = v > most ? v : most;
+	}
+	return most;
+}
+
+void limits_add(struct boxd *b, struct buf *json)
+{
+	struct sysinfo si = {0};
+	struct statvfs fs = {0};
+
+	(void)sysinfo(&si);
+	(void)statvfs("/", &fs);
+	boxjson_add_key(json, "limits");
+	(void)buf_addc(json, '{');
+	boxjson_add_i64(json, "memory_bytes", part_limit(b, "memory.max"));
+	boxjson_add_i64(json, "swap_bytes", (int64_t)(si.totalswap * si.mem_unit));
+	boxjson_add_i64(json, "pids", part_limit(b, "pids.max"));
+	boxjson_add_i64(json, "cpus", machine_cpus(b));
+	boxjson_add_u64(json, "disk_bytes", (uint64_t)fs.f_frsize * fs.f_blocks);
+	(void)buf_addc(json, '}');
 }
 
 void group_done(struct boxd *b)
@@ -192,6 +242,7 @@ bool group_create(struct exec *e, int64_t memory_bytes, int64_t pids, struct err
 	struct exec_group *spare = &b->spare_groups[e->driver ? 1 : 0];
 	char text[32];
 
+	e->group.ooms = b->in_container ? container_oom_kills() : 0;
 	if (!b->cgroup[0])
 		return true;
 	if (spare->path[0]) {
@@ -290,8 +341,9 @@ bool group_had_oom(struct exec *e)
 	char events[512];
 	const char *at;
 
+	/* the container's count: what another exec did at the same time is not told apart */
 	if (!e->group.path[0])
-		return false;
+		return e->boxd->in_container && container_oom_kills() > e->group.ooms;
 	text_again(e->group.memory_fd, events, sizeof(events));
 	at = strstr(events, "oom_kill ");
 	if (!at || strtol(at + strlen("oom_kill "), NULL, 10) <= 0)

@@ -2,7 +2,8 @@
  * Members of an exec by walking /proc. A member is the exec's main process, a descendant of it, a
  * process in its session, or an orphan whose start environment names the exec. A process that
  * leaves all three behind escapes this: that is why cgroups are the rule and this the fallback for
- * the process runtime of tests.
+ * containers and the process runtime of tests. In a container, where every process is ours, one
+ * that belongs to no exec goes with the first exec that ends.
  */
 #include "group_proc.h"
 
@@ -17,6 +18,7 @@
 #include "cleanup.h"
 #include "exec.h"
 #include "text.h"
+#include "worker.h"
 
 /* More processes than this in a box without cgroups are not looked at. */
 #define PROCS_MAX 4096
@@ -104,6 +106,22 @@ static bool is_late(const struct exec *e, pid_t pid)
 	return false;
 }
 
+/* A child of boxd that is part of itself. */
+static bool is_own(const struct boxd *b, pid_t pid)
+{
+	for (const struct worker *w = b->workers; w; w = w->next)
+		if (w->pid == pid)
+			return true;
+	return pid == b->relay;
+}
+
+static bool is_member(const struct exec *e, pid_t pid)
+{
+	struct exec *owner = proc_exec_of(e->boxd, pid);
+
+	return owner == e || (!owner && e->boxd->in_container && !is_own(e->boxd, pid));
+}
+
 int proc_signal(struct exec *e, int signo)
 {
 	DIR *dir = opendir("/proc");
@@ -115,7 +133,7 @@ int proc_signal(struct exec *e, int signo)
 		int64_t pid;
 
 		if (!text_to_i64(d->d_name, 2, INT32_MAX, &pid) || !proc_read((pid_t)pid, &p) ||
-			p.state == 'Z' || proc_exec_of(e->boxd, (pid_t)pid) != e)
+			p.state == 'Z' || !is_member(e, (pid_t)pid))
 			continue;
 		n++;
 		if (signo && !(signo == SIGSTOP && is_late(e, (pid_t)pid)))

@@ -19,6 +19,7 @@
 #include "boxjson.h"
 #include "cleanup.h"
 #include "exec.h"
+#include "look.h"
 #include "random.h"
 #include "text.h"
 #include "worker.h"
@@ -41,12 +42,12 @@ static void execs_add(struct boxd *b, struct buf *json)
 	(void)buf_addc(json, ']');
 }
 
-static void machine_add(struct buf *json)
+static void machine_add(const struct boxd *b, struct buf *json)
 {
 	boxjson_add_key(json, "machine");
 	(void)buf_addc(json, '{');
-	boxjson_add_i64(json, "memory_bytes", machine_memory_bytes());
-	boxjson_add_i64(json, "cpus", machine_cpus());
+	boxjson_add_i64(json, "memory_bytes", machine_memory_bytes(b));
+	boxjson_add_i64(json, "cpus", machine_cpus(b));
 	boxjson_add_i64(json, "nics", machine_nics());
 	boxjson_add_i64(json, "uid", (int64_t)getuid());
 	boxjson_add_i64(json, "clock_ms", time_now_ms());
@@ -69,6 +70,7 @@ bool hello_attach(struct boxd *b, const struct boxjson *in, struct err *err)
 	/* whatever the last host began is over: requests die, execs and their bytes stay */
 	channel_drop_unsent(b);
 	workers_kill_all(b);
+	looks_drop_all(b);
 	egress_drop_all(b);
 	b->ready = false;
 	b->ever_attached = true;
@@ -81,7 +83,7 @@ bool hello_attach(struct boxd *b, const struct boxjson *in, struct err *err)
 	boxjson_add_text(&json, "build", BOXD_BUILD);
 	boxjson_add_text(&json, "boot_id", b->boot_id);
 	boxjson_add_text(&json, "kernel", uts.release);
-	machine_add(&json);
+	machine_add(b, &json);
 	execs_add(b, &json);
 	(void)buf_addc(&json, '}');
 	channel_send(b, WIRE_HELLO, 0, &json);
@@ -132,22 +134,24 @@ static bool entropy_add(const char *hex, struct err *err)
 	return true;
 }
 
-/* New content of a file that boot_machine made. Shortened last: who reads meanwhile sees no empty
- * file. */
-static bool name_write(const char *name, const char *text, struct err *err)
+/* New content of a file that boot_machine made, or that a container has. Shortened last: who reads
+ * meanwhile sees no empty file. */
+static bool name_write(const struct boxd *b, const char *name, const char *text, struct err *err)
 {
 	CLEANUP(buf) struct buf path = BUF_INIT(256);
 	CLEANUP(fd) int fd = -1;
 	size_t n = strlen(text);
 
-	(void)buf_addf(&path, NAMES_DIR "/%s", name);
-	fd = open(path.data, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	(void)buf_addf(&path, "%s/%s", b->owns_machine ? NAMES_DIR : "/etc", name);
+	fd = open(path.data, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (b->owns_machine ? 0 : O_CREAT),
+		0644);
 	if (fd < 0 || write(fd, text, n) != (ssize_t)n || ftruncate(fd, (off_t)n))
 		return err_errno(err, ERR_INTERNAL, "write %s", path.data);
 	return true;
 }
 
-static bool names_set(const char *hostname, const char *machine_id, struct err *err)
+static bool names_set(
+	const struct boxd *b, const char *hostname, const char *machine_id, struct err *err)
 {
 	CLEANUP(buf) struct buf text = BUF_INIT(1024);
 	unsigned char id[16];
@@ -156,19 +160,20 @@ static bool names_set(const char *hostname, const char *machine_id, struct err *
 		return err_set(err, ERR_INVALID, "hostname: not a name");
 	if (!hex_read(machine_id, id, sizeof(id)))
 		return err_set(err, ERR_INVALID, "machine_id: 32 hex digits are wanted");
-	if (sethostname(hostname, strlen(hostname)))
+	/* a container was given its name by its engine */
+	if (b->owns_machine && sethostname(hostname, strlen(hostname)))
 		return err_errno(err, ERR_INTERNAL, "set the host name");
 	(void)buf_addf(&text, "%s\n", machine_id);
-	if (!name_write("machine-id", text.data, err))
+	if (!name_write(b, "machine-id", text.data, err))
 		return false;
 	buf_reset(&text);
 	(void)buf_addf(&text, "%s\n", hostname);
-	if (!name_write("hostname", text.data, err))
+	if (!name_write(b, "hostname", text.data, err))
 		return false;
 	buf_reset(&text);
 	(void)buf_addf(&text, "127.0.0.1 localhost\n127.0.1.1 %s\n::1 localhost\n", hostname);
-	return name_write("hosts", text.data, err) &&
-	       name_write("resolv.conf", "# this box has no resolver: use the proxy\n", err);
+	return name_write(b, "hosts", text.data, err) &&
+	       name_write(b, "resolv.conf", "# this box has no resolver: use the proxy\n", err);
 }
 
 /* The kernel's boot id is its template's: programs see ours through a bind mount. */
@@ -185,7 +190,7 @@ static bool boot_id_renew(struct boxd *b, struct err *err)
 		r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12], r[13], r[14],
 		r[15]);
 	(void)snprintf(line, sizeof(line), "%s\n", b->boot_id);
-	return !b->owns_machine || name_write("boot_id", line, err);
+	return !b->owns_machine || name_write(b, "boot_id", line, err);
 }
 
 bool hello_welcome(struct boxd *b, const struct boxjson *in, struct err *err)
@@ -203,9 +208,10 @@ bool hello_welcome(struct boxd *b, const struct boxjson *in, struct err *err)
 		return false;
 	if (!clock_set(b, time_ms, err))
 		return false;
-	/* a plain process shares its machine with others: names and pool are not its own */
-	if (b->owns_machine &&
-		(!entropy_add(entropy, err) || !names_set(hostname, machine_id, err)))
+	/* a plain process shares its machine with others, a container its kernel */
+	if (b->owns_machine && !entropy_add(entropy, err))
+		return false;
+	if ((b->owns_machine || b->in_container) && !names_set(b, hostname, machine_id, err))
 		return false;
 	if (!boot_id_renew(b, err))
 		return false;

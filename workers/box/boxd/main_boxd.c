@@ -1,7 +1,7 @@
 /*
  * asb-boxd: the box's end of the byte stream. As PID 1 of a VM's initramfs it makes the machine
- * first; with `--fd N` it is a plain process that speaks on a descriptor (process and container
- * runtimes). It does nothing by itself: the host speaks first.
+ * first; with `--fd N` it speaks on a descriptor (`--fd -`: standard input and output) and is PID 1
+ * of a container or, in tests, a plain process. It does nothing by itself: the host speaks first.
  */
 #include <sys/prctl.h>
 #include <sys/reboot.h>
@@ -19,6 +19,7 @@
 #include "boot.h"
 #include "boxd.h"
 #include "cleanup.h"
+#include "container.h"
 #include "exec.h"
 #include "text.h"
 #include "worker.h"
@@ -71,7 +72,8 @@ static void run_dir_make(const struct boxd *b)
 static _Noreturn void usage(void)
 {
 	(void)fprintf(stderr,
-		"usage: asb-boxd --fd N [--run DIR] [--proxy PORT] [--groups cgroup|proc]\n");
+		"usage: asb-boxd --fd N|- [--run DIR] [--proxy PORT] [--groups cgroup|proc] "
+		"[--marker NAME]\n");
 	exit(2);
 }
 
@@ -87,8 +89,12 @@ static void args_read(struct boxd *b, int argc, char **argv, int64_t *fd)
 		} else if (strcmp(argv[i], "--groups") == 0) {
 			b->no_cgroup = strcmp(argv[i + 1], "proc") == 0;
 		} else if (strcmp(argv[i], "--fd") == 0) {
-			if (!text_to_i64(argv[i + 1], 0, 1 << 20, fd))
+			if (strcmp(argv[i + 1], "-") == 0)
+				*fd = container_relay(&b->relay);
+			else if (!text_to_i64(argv[i + 1], 0, 1 << 20, fd))
 				usage();
+		} else if (strcmp(argv[i], "--marker") == 0) {
+			; /* for who looks at the host's processes */
 		} else if (strcmp(argv[i], "--proxy") == 0) {
 			if (!text_to_i64(argv[i + 1], 0, 65535, &port))
 				usage();
@@ -122,8 +128,11 @@ static int channel_make(struct boxd *b, int argc, char **argv)
 		return (int)fd;
 	}
 	/* in a network namespace of our own the port is free; elsewhere any port will do */
-	b->proxy_port = getpid() == 1 ? PROXY_PORT : -1;
+	b->in_container = b->no_cgroup = getpid() == 1;
+	b->proxy_port = b->in_container ? PROXY_PORT : -1;
 	args_read(b, argc, argv, &fd);
+	if (b->in_container)
+		boot_folders();
 	if (fcntl((int)fd, F_SETFL, O_NONBLOCK) || fcntl((int)fd, F_SETFD, FD_CLOEXEC)) {
 		(void)fprintf(stderr, "error boxd: descriptor %d: %s\n", (int)fd, strerror(errno));
 		exit(2);

@@ -15,6 +15,7 @@
 #include "boxd.h"
 #include "boxjson.h"
 #include "cleanup.h"
+#include "container.h"
 #include "exec.h"
 #include "text.h"
 
@@ -34,17 +35,23 @@ static int64_t meminfo_bytes(const char *name)
 }
 
 /* Not from /proc/meminfo: HELLO says it, when a clone has translated nothing yet. */
-int64_t machine_memory_bytes(void)
+int64_t machine_memory_bytes(const struct boxd *b)
 {
+	int64_t limit = b->in_container ? container_memory_bytes() : 0;
 	struct sysinfo si = {0};
 
+	if (limit)
+		return limit;
 	return sysinfo(&si) ? 0 : (int64_t)(si.totalram * si.mem_unit);
 }
 
-int64_t machine_cpus(void)
+int64_t machine_cpus(const struct boxd *b)
 {
+	int64_t limit = b->in_container ? container_cpus() : 0;
 	cpu_set_t cpus;
 
+	if (limit)
+		return limit;
 	return sched_getaffinity(0, sizeof(cpus), &cpus) ? 0 : CPU_COUNT(&cpus);
 }
 
@@ -82,7 +89,7 @@ void nics_add(struct buf *json)
 void metrics_send(struct boxd *b, uint32_t stream)
 {
 	CLEANUP(buf) struct buf json = BUF_INIT(2048);
-	int64_t total = machine_memory_bytes(), free_bytes = meminfo_bytes("MemAvailable:");
+	int64_t total = machine_memory_bytes(b), free_bytes = meminfo_bytes("MemAvailable:");
 	double load[3] = {0};
 	struct sysinfo si = {0};
 	struct statvfs fs = {0};
@@ -94,7 +101,8 @@ void metrics_send(struct boxd *b, uint32_t stream)
 	(void)sysinfo(&si);
 	(void)statvfs("/", &fs);
 	(void)buf_addc(&json, '{');
-	boxjson_add_i64(&json, "memory_used_bytes", total - free_bytes);
+	boxjson_add_i64(&json, "memory_used_bytes",
+		b->in_container ? container_memory_used() : total - free_bytes);
 	boxjson_add_i64(&json, "memory_bytes", total);
 	boxjson_add_u64(
 		&json, "disk_used_bytes", (uint64_t)fs.f_frsize * (fs.f_blocks - fs.f_bfree));
