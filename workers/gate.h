@@ -2,7 +2,8 @@
 /*
  * asb-gate inside: connections of shims, the streams their boxes opened, and the transfers that
  * serve them. gate_server.c speaks frames, gate_stream.c is one request from its first byte to its
- * egress row, gate_fetch.c is libcurl on our loop, gate_model.c what a model call is besides.
+ * egress row, gate_fetch.c is libcurl on our loop, gate_model.c what a model call is besides,
+ * gate_pkg.c the package indexes.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include "buf.h"
 #include "err.h"
 #include "gate_http.h"
+#include "gate_pkg.h"
 #include "gate_routes.h"
 #include "gate_usage.h"
 #include "wire.h"
@@ -49,7 +51,9 @@ struct gate_conn {
 	struct buf out;
 	bool attached;
 	char box[40];
-	int64_t opens_ms; /* when all its OPENs so far are paid for */
+	int64_t opens_ms;      /* when all its OPENs so far are paid for */
+	int64_t package_bytes; /* from package indexes so far; loaded where package_known */
+	bool package_known;
 	struct gate_stream *streams;
 	size_t nstreams;
 };
@@ -86,6 +90,9 @@ struct gate_stream {
 	struct curl_slist *headers;
 	struct buf head;	 /* response head being collected */
 	struct model_call *call; /* NULL: another route, or not begun */
+	struct rewrite *rewrite; /* NULL: the answer goes down as it came */
+	const char *stopped;	 /* NULL, or the reason why a package route was cut off */
+	int64_t window_ms;	 /* when the box's package window was last seen open */
 	int64_t body_bytes;	 /* decoded, of the request */
 	enum err_code
 		body_error; /* ERR_NONE, or how the request's body went wrong while curl read it */
@@ -112,6 +119,8 @@ void gate_stream_finish(struct gate_stream *s, const char *error);
 /* Sends bytes under credit; false: not now. */
 bool gate_stream_send(struct gate_stream *s, const void *data, size_t n);
 bool gate_stream_has_room(const struct gate_stream *s, size_t n);
+/* Is the window of a package route still open? Reads the box's row anew. */
+bool gate_stream_window(struct gate_stream *s);
 /* curl took body bytes: reads on and lets the box send more. */
 void gate_stream_body_more(struct gate_stream *s);
 void gate_egress_row(struct gate *g, const struct gate_caller *who, const char *route,

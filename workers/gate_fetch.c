@@ -6,8 +6,10 @@
  */
 #include "gate.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cleanup.h"
 #include "config.h"
@@ -18,6 +20,12 @@
 
 /* What goes around a piece of body: a chunk's size, line ends, the last chunk. */
 #define BODY_BESIDE 64
+/* What a piece of an answer may become, and what is held back of it until the end. */
+#define BODY_SHOWN REWRITE_ROOM(CURL_MAX_WRITE_SIZE)
+#define BODY_HELD MODEL_KEY_MAX
+static_assert(MODEL_KEY_MAX <= BODY_SHOWN - CURL_MAX_WRITE_SIZE && REWRITE_FROM_MAX <= BODY_HELD &&
+		      BODY_SHOWN + 2 * BODY_BESIDE + BODY_HELD <= WIRE_WINDOW,
+	"a piece and the end fit a window");
 
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
@@ -32,6 +40,9 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
 		return size * n;
 	}
 	if (s->call && !model_call_header(s->call, line, len))
+		return 0;
+	if (s->rewrite && len > 17 && !strncasecmp(line, "content-encoding:", 17) &&
+		!memmem(line, len, "identity", 8))
 		return 0;
 	colon = memchr(line, ':', len);
 	if (colon && gate_header_passes(s->route->pass_down, line, (size_t)(colon - line)) &&
@@ -70,7 +81,7 @@ static bool head_send(struct gate_stream *s)
 /* A chunk, and the last one where it is the end. There is room for it. */
 static void chunk_send(struct gate_stream *s, const char *data, size_t n, bool is_end)
 {
-	CLEANUP(buf) struct buf b = BUF_INIT(CURL_MAX_WRITE_SIZE + MODEL_KEY_MAX + BODY_BESIDE);
+	CLEANUP(buf) struct buf b = BUF_INIT(BODY_SHOWN + BODY_BESIDE);
 
 	if (n && s->chunked)
 		(void)buf_addf(&b, "%zx\r\n", n);
@@ -84,32 +95,40 @@ static void chunk_send(struct gate_stream *s, const char *data, size_t n, bool i
 
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
-	CLEANUP(buf) struct buf shown = BUF_INIT(CURL_MAX_WRITE_SIZE + MODEL_KEY_MAX);
+	CLEANUP(buf) struct buf shown = BUF_INIT(BODY_SHOWN);
 	struct gate_stream *s = arg;
+	size_t most;
 
 	n *= size;
+	most = s->rewrite ? REWRITE_ROOM(n) : n + BODY_HELD;
 	if (s->sent > GATE_BYTES_MAX)
 		return 0;
 	/* the end must fit too, whenever it comes */
-	if (!head_send(s) || !gate_stream_has_room(s, n + 2 * (MODEL_KEY_MAX + BODY_BESIDE))) {
+	if (!head_send(s) || !gate_stream_has_room(s, most + BODY_HELD + 2 * BODY_BESIDE)) {
 		s->write_paused = true;
 		return CURL_WRITEFUNC_PAUSE;
 	}
-	if (s->call) {
+	if (s->route->is_package && !pkg_goes_on(s, n))
+		return 0;
+	if (s->call)
 		model_call_body(s->call, data, n, &shown);
+	else if (s->rewrite)
+		rewrite_feed(s->rewrite, data, n, &shown);
+	if (s->call || s->rewrite)
 		chunk_send(s, shown.data, shown.len, false);
-	} else {
+	else
 		chunk_send(s, data, n, false);
-	}
 	return n;
 }
 
 /* The transfer ended well: what is left of its answer. NULL, or why it is no whole answer. */
 static const char *body_end(struct gate_stream *s)
 {
-	CLEANUP(buf) struct buf shown = BUF_INIT(MODEL_KEY_MAX);
+	CLEANUP(buf) struct buf shown = BUF_INIT(BODY_HELD);
 	const char *broken = s->call ? model_call_end(s->call, &shown) : NULL;
 
+	if (s->rewrite)
+		rewrite_end(s->rewrite, &shown);
 	chunk_send(s, shown.data, shown.len, !broken);
 	return broken;
 }
@@ -170,7 +189,11 @@ static void transfer_end(struct gate_stream *s, CURLcode code)
 	}
 	if (s->call)
 		model_call_error(s->call, s->body_error ? "bad_request" : word_of(code));
-	if (s->head_sent) {
+	if (s->stopped) {
+		gate_stream_refuse(s, 403, s->stopped,
+			"this box's package window was closed, or its budget (ASB_PKG_BYTES_MAX) "
+			"is used up");
+	} else if (s->head_sent) {
 		gate_stream_finish(s, curl_easy_strerror(code));
 	} else if (s->body_error) {
 		gate_stream_refuse(s, s->body_error == ERR_TOO_LARGE ? 413 : 400, "bad_request",
@@ -336,6 +359,8 @@ bool fetch_start(struct gate_stream *s, struct err *err)
 	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, s);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, s);
+	if (!strcmp(s->req.method, "HEAD"))
+		(void)curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
 	if (!strcmp(s->req.method, "POST")) {
 		(void)curl_easy_setopt(e, CURLOPT_POST, 1L);
 		(void)curl_easy_setopt(e, CURLOPT_READFUNCTION, on_read);

@@ -1,5 +1,6 @@
 /*
- * The routes: git fetch from the operator's upstreams for the run's own repos, and the model API.
+ * The routes: git fetch from the operator's upstreams for the run's own repos, the model API, and
+ * package indexes (gate_pkg.c).
  */
 #include "gate_routes.h"
 
@@ -8,6 +9,7 @@
 
 #include "cleanup.h"
 #include "config.h"
+#include "gate_pkg.h"
 #include "json.h"
 #include "pool.h"
 #include "text.h"
@@ -144,10 +146,23 @@ static const char *const model_up[] = {"content-type", "content-encoding", "acce
 static const char *const model_down[] = {"content-type", "retry-after", "retry-after-ms",
 	"request-id", "x-should-retry", "anthropic-ratelimit-*", NULL};
 
+/* No accept-encoding: what is rewritten must be readable. */
+static const char *const package_up[] = {"accept", NULL};
+static const char *const package_down[] = {
+	"content-type", "etag", "last-modified", "cache-control", NULL};
+
+#define PACKAGE_ROUTE(index_)                                                                \
+	{                                                                                    \
+		.name = "pkg-" #index_, .prefix = "/pkg/" #index_ "/", .egress = "packages", \
+		.map = pkg_map_##index_, .pass_up = package_up, .pass_down = package_down,   \
+		.is_package = true,                                                          \
+	}
+
 const struct gate_route gate_routes[] = {
 	{
 		.name = "git",
 		.prefix = "/git/",
+		.egress = "run",
 		.map = map_git,
 		.pass_up = git_up,
 		.pass_down = git_down,
@@ -155,12 +170,18 @@ const struct gate_route gate_routes[] = {
 	{
 		.name = "model",
 		.prefix = "/model",
+		.egress = "run",
 		.map = map_model,
 		.pass_up = model_up,
 		.pass_down = model_down,
 		.body_max = 32 << 20,
 		.is_model = true,
 	},
+	PACKAGE_ROUTE(npm),
+	PACKAGE_ROUTE(pypi),
+	PACKAGE_ROUTE(debian),
+	PACKAGE_ROUTE(go),
+	PACKAGE_ROUTE(maven),
 	{.name = NULL},
 };
 

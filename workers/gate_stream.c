@@ -50,8 +50,20 @@ static bool caller_load(struct gate_stream *s, struct err *err)
 		.run_id = result_i64(&res, 0, 3),
 		.repos = pool_strdup(s->pool, result_text(&res, 0, 4)),
 		.turn_id = result_i64(&res, 0, 5),
+		.egress = pool_strdup(s->pool, result_text(&res, 0, 6)),
 	};
 	return true;
+}
+
+bool gate_stream_window(struct gate_stream *s)
+{
+	struct err err;
+
+	s->window_ms = time_boot_ms();
+	if (caller_load(s, &err))
+		return !strcmp(s->who.egress, s->route->egress);
+	log_warn("box=%s %s", s->conn->box, err.msg);
+	return false;
 }
 
 static void refuse_frame(struct gate_conn *c, uint32_t id, const char *reason, const char *message)
@@ -73,6 +85,8 @@ void gate_stream_free(struct gate_stream *s)
 		model_call_done(s);
 	}
 	fetch_stop(s);
+	if (s->rewrite)
+		rewrite_done(s->rewrite);
 	buf_done(&s->raw);
 	buf_done(&s->decoded);
 	buf_done(&s->head);
@@ -258,7 +272,16 @@ static void request_begin(struct gate_stream *s)
 	s->route = gate_route_find(s->req.path);
 	if (!s->route) {
 		gate_stream_refuse(
-			s, 404, "no_route", "no such route; there are /git/ and /model/");
+			s, 404, "no_route", "no such route; there are /git/, /model/ and /pkg/");
+		return;
+	}
+	/* the stream may have been opened long ago, while the window was open */
+	if ((s->route->is_package && !gate_stream_window(s)) ||
+		strcmp(s->route->egress, s->who.egress) != 0) {
+		gate_stream_refuse(s, 403, "sealed",
+			s->route->is_package ? "packages come in only while a sandbox is made: "
+					       "name them when it is created"
+					     : "this box is sealed");
 		return;
 	}
 	if (!s->route->map(s->conn->gate->cfg, s->pool, &s->who, &s->req, &s->to, &err)) {
@@ -282,6 +305,10 @@ static void request_begin(struct gate_stream *s)
 	s->state = STREAM_FETCH;
 	if (s->route->is_model)
 		model_call_begin(s);
+	if (s->to.from) {
+		s->rewrite = POOL_NEW(s->pool, struct rewrite);
+		rewrite_init(s->rewrite, s->to.from, s->to.into);
+	}
 	if (s->req.expect_continue) {
 		static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 

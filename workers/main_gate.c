@@ -22,8 +22,20 @@
 #include "log.h"
 #include "loop.h"
 #include "pool.h"
+#include "receipts.h"
 
 CONFINED_PROGRAM
+
+/* One that signs no more is a gate that is to be started anew. */
+static void on_child(struct loop *loop, uint32_t events, void *arg)
+{
+	bool *failed = arg;
+
+	(void)events;
+	log_error("what signs receipts has ended");
+	*failed = true;
+	loop_stop(loop);
+}
 
 static void on_term(struct loop *loop, uint32_t events, void *arg)
 {
@@ -49,24 +61,29 @@ static bool socket_open(struct pool *pool, const struct config *cfg, int *out, s
 	return true;
 }
 
-static bool serve(struct pool *pool, const struct config *cfg, struct err *err)
+static bool serve(struct pool *pool, const struct config *cfg, pid_t signer, struct err *err)
 {
 	CLEANUP(loop) struct loop *loop = loop_new();
 	CLEANUP(db) struct db *db = db_new(config_db(pool, cfg, "asb_gate"), "gate", 2000);
 	struct gate g = {.cfg = cfg, .loop = loop, .db = db};
 	CLEANUP(fd) int fd = -1;
+	bool failed = false;
 
 	if (!fetch_init(&g, err) || !socket_open(pool, cfg, &fd, err) ||
 		!gate_listen(&g, fd, err) || !confine(CONFINE_INET, err))
 		return false;
 	(void)loop_add_signal(loop, SIGTERM, on_term, NULL);
 	(void)loop_add_signal(loop, SIGINT, on_term, NULL);
+	if (signer)
+		(void)loop_add_signal(loop, SIGCHLD, on_child, &failed);
 	log_info("ready");
 	loop_run(loop);
 	gate_close_all(&g);
 	(void)curl_multi_cleanup(g.multi);
 	curl_global_cleanup();
-	return true;
+	if (signer)
+		(void)kill(signer, SIGTERM);
+	return !failed || err_set(err, ERR_INTERNAL, "receipts are not signed any more");
 }
 
 int main(int argc, char **argv)
@@ -75,6 +92,7 @@ int main(int argc, char **argv)
 	enum log_level level = LOG_INFO;
 	const struct config *cfg;
 	struct err err;
+	pid_t signer;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* credentials are in this memory */
@@ -89,7 +107,7 @@ int main(int argc, char **argv)
 		log_error("ANTHROPIC_API_KEY is longer than %d bytes", MODEL_KEY_MAX);
 		return 2;
 	}
-	if (!serve(pool, cfg, &err)) {
+	if (!receipts_start(cfg, &signer, &err) || !serve(pool, cfg, signer, &err)) {
 		log_error("%s", err.msg);
 		return err_info(err.code)->exit_status;
 	}
