@@ -255,6 +255,17 @@ static bool upload_read(void *arg, void *data, size_t size, size_t *n, struct er
 	return true;
 }
 
+bool tree_keep(
+	struct guest *g, int64_t upload_id, const char *dir, int64_t deadline, struct err *err)
+{
+	struct upload u = {.r = g->r, .id = upload_id};
+	bool ok = guest_tar_in(g, pool_printf(g->r->pool, BASELINE_DIR "/%s" BASELINE_FILES, dir),
+		"git", upload_read, &u, deadline, err);
+
+	pool_free(u.pool);
+	return ok ? true : tree_error(err);
+}
+
 static bool tree_fetch(struct guest *g, const struct trees *trees, const struct tree *t,
 	int64_t deadline, struct err *err)
 {

@@ -36,6 +36,17 @@ bool trees_read(struct runner *r, const char *source, const char *repos, int64_t
 bool trees_place(
 	struct guest *g, const struct trees *trees, int64_t deadline, struct err *err) NODISCARD;
 
+/* A sandbox has one tree, of this name. */
+#define SANDBOX_TREE "tree"
+/* Where only boxd and git's user go: NAME.git of trees_place, NAME.files of tree_keep. */
+#define BASELINE_DIR "/var/lib/asb/base"
+#define BASELINE_FILES ".files"
+
+/* Keeps what was delivered as plain files, which a look compares the tree with: the upload once
+ * more, where only git's user goes. Again is fine. */
+bool tree_keep(struct guest *g, int64_t upload_id, const char *dir, int64_t deadline,
+	struct err *err) NODISCARD;
+
 /* The environment of our git in the box, and of git as the agent: pairs for guest_exec. */
 extern const char *const git_env[];
 extern const char *const agent_git_env[];

@@ -86,7 +86,12 @@ static bool frame_take(
 	case WIRE_STDOUT:
 	case WIRE_STDERR:
 		f->said_at = time_boot_ms();
-		return frame->stream != f->stream || logstore_frame(f->log, frame, err);
+		if (frame->stream != f->stream)
+			return true;
+		if (f->checks && frame->type == WIRE_STDOUT && frame->length > WIRE_OFFSET)
+			checks_feed(f->checks, frame->payload + WIRE_OFFSET,
+				frame->length - WIRE_OFFSET);
+		return logstore_frame(f->log, frame, err);
 	case WIRE_STARTED:
 		if (frame->stream == f->stream && !f->started_ms)
 			f->started_ms = time_boot_ms();

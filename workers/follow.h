@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "checks.h"
 #include "err.h"
 #include "exec.h"
 #include "guest.h"
@@ -28,8 +29,9 @@ struct follow {
 	 * ends sooner there is the end alone, which says since when it ran. */
 	bool (*started)(void *arg, struct err *err);
 	void *arg;
-	const char *answered; /* the question that this turn answers: repeats of it are old news */
-	bool kill;	      /* it is to end at once, all of it */
+	const char *answered;  /* the question that this turn answers: repeats of it are old news */
+	bool kill;	       /* it is to end at once, all of it */
+	struct checks *checks; /* what its stdout says of tests goes here; NULL: nowhere */
 	/* Of an agent that is talked to (log->reader): */
 	int64_t ended_before; /* how often it was through before what it is told now */
 	/* How long ago its model last answered it; -1: never. */

@@ -278,6 +278,8 @@ static bool attach_once(struct guest *g, int64_t deadline, struct err *err)
 	wire_decoder_init(&g->in);
 	json_add_text(o, "lane", g->lane);
 	json_add_i64(o, "epoch", g->r->job.fence.epoch);
+	if (g->resume)
+		json_add_bool(o, "resume", true);
 	text = json_text(o, g->r->pool);
 	if (!guest_send(g, WIRE_ATTACH, 0, text, strlen(text), err))
 		return false;

@@ -24,6 +24,7 @@ struct guest {
 	int fd; /* -1: not attached */
 	struct wire_decoder in;
 	const char *lane;
+	bool resume;		   /* attaching lets a paused box go on */
 	struct json_object *hello; /* the shim's facts */
 	uint32_t agent;		   /* the stream whose frames guest_next hands out; 0: none */
 	uint32_t request;	   /* the stream of the request under way; 0: none */
@@ -104,9 +105,22 @@ bool guest_file_in(struct guest *g, const char *dir, const char *name, const cha
 	unsigned mode, const void *data, size_t n, int64_t deadline, struct err *err) NODISCARD;
 bool guest_tar_out(struct guest *g, const char *path, int64_t max_bytes, guest_sink *sink,
 	void *arg, int64_t deadline, struct err *err) NODISCARD;
+/* From lane admin: stops the box until somebody attaches with `resume`. Nothing may run in it. */
+bool guest_pause(struct guest *g, int64_t deadline, struct err *err) NODISCARD;
+/* LIST, READ, SEARCH or DIFF (wire.h). Its bytes go to sink, DONE's JSON is the caller's.
+ * ERR_NOT_FOUND, ERR_FORBIDDEN, ERR_INVALID of the path. */
+bool guest_look(struct guest *g, enum wire_type type, struct json_object *request, guest_sink *sink,
+	void *arg, struct json_object **done, int64_t deadline, struct err *err) NODISCARD;
 /* The box tries to reach out. *text: its PROBE answer, in the job's pool. */
 bool guest_probe(struct guest *g, const char **text, bool *sealed, int64_t deadline,
 	struct err *err) NODISCARD;
-/* The JSON of a WIRE_EXEC, for who starts one that is followed by guest_next. */
+/* The code of an exec: a file that goes with it. text NULL: it is there already. */
+struct guest_code {
+	const char *path, *text;
+};
+/* The JSON of a WIRE_EXEC, for who starts one that is followed by guest_next. code NULL: none. */
 const char *guest_exec_json(struct guest *g, const char *const *argv, const char *const *env,
-	const char *cwd, const char *user, bool has_stdin, int64_t timeout_ms, const char *ask);
+	const char *cwd, const char *user, bool has_stdin, int64_t timeout_ms, const char *ask,
+	const struct guest_code *code);
+/* Whether this text fits one frame beside what else goes with an exec. */
+bool guest_text_fits(const void *data, size_t n);

@@ -17,7 +17,8 @@
 #define FILE_FRAME_BYTES (10u * 1024)
 
 const char *guest_exec_json(struct guest *g, const char *const *argv, const char *const *env,
-	const char *cwd, const char *user, bool has_stdin, int64_t timeout_ms, const char *ask)
+	const char *cwd, const char *user, bool has_stdin, int64_t timeout_ms, const char *ask,
+	const struct guest_code *code)
 {
 	CLEANUP(json) struct json_object *o = json_new_object();
 	struct json_object *a = json_new_array(), *e = json_new_object();
@@ -36,6 +37,10 @@ const char *guest_exec_json(struct guest *g, const char *const *argv, const char
 		json_add_i64(o, "timeout_ms", timeout_ms);
 	if (ask)
 		json_add_text(o, "ask", ask);
+	if (code)
+		json_add_text(o, "code", code->path);
+	if (code && code->text)
+		json_add_text(o, "code_text", code->text);
 	return json_text(o, g->r->pool);
 }
 
@@ -60,7 +65,7 @@ static bool reply_error(const struct wire_frame *f, struct err *err)
 {
 	CLEANUP(json) struct json_object *o = NULL;
 	CLEANUP(buf) struct buf sane = BUF_INIT(400);
-	const char *message = "refused", *entry = NULL;
+	const char *message = "refused", *entry = NULL, *code = NULL;
 
 	if (!guest_json(f, &o, err))
 		return false;
@@ -70,6 +75,11 @@ static bool reply_error(const struct wire_frame *f, struct err *err)
 		(void)buf_adds(&sane, ": ");
 		text_add_sane(&sane, entry, strnlen(entry, 100));
 	}
+	/* what is wrong with a path, the caller is told as such */
+	if (json_get_text(o, "code", &code) && !strcmp(code, "not_found"))
+		return err_set(err, ERR_NOT_FOUND, "%s", sane.data);
+	if (code && !strcmp(code, "forbidden"))
+		return err_set(err, ERR_FORBIDDEN, "%s", sane.data);
 	return err_set(err, ERR_INVALID, "%s", sane.data);
 }
 
@@ -183,8 +193,8 @@ bool guest_exec(struct guest *g, struct guest_exec *x, int64_t deadline, struct 
 		return err_set(err, ERR_TOO_LARGE, "stdin of more than %u bytes", WIRE_WINDOW);
 	if (x->timeout_ms && x->timeout_ms < left)
 		left = x->timeout_ms;
-	json = guest_exec_json(
-		g, x->argv, x->env, x->cwd, x->user, x->stdin_data, left > 0 ? left : 1, NULL);
+	json = guest_exec_json(g, x->argv, x->env, x->cwd, x->user, x->stdin_data,
+		left > 0 ? left : 1, NULL, NULL);
 	if (!guest_stream(g, &g->request, err))
 		return false;
 	ok = guest_send(g, WIRE_EXEC, g->request, json, strlen(json), err) &&
@@ -314,8 +324,7 @@ static bool bytes_read(void *arg, void *data, size_t size, size_t *n, struct err
 	return true;
 }
 
-/* As one frame, where it fits: its escaped text stays below a frame's payload. */
-static bool file_fits(const char *data, size_t n)
+bool guest_text_fits(const void *data, size_t n)
 {
 	return n <= FILE_FRAME_BYTES && !memchr(data, 0, n) && text_is_utf8(data, n);
 }
@@ -345,7 +354,7 @@ bool guest_file_in(struct guest *g, const char *dir, const char *name, const cha
 	CLEANUP(buf) struct buf tar = BUF_INIT(2u << 20);
 	const struct tar_entry entry = {.kind = TAR_FILE, .name = name, .mode = mode, .size = n};
 
-	if (file_fits(data, n))
+	if (guest_text_fits(data, n))
 		return file_frame(g, dir, name, user, mode, data, n, deadline, err);
 	(void)tar_add_header(&tar, &entry);
 	(void)buf_add(&tar, data, n);
@@ -358,8 +367,9 @@ bool guest_file_in(struct guest *g, const char *dir, const char *name, const cha
 	return guest_tar_in(g, dir, user, bytes_read, &b, deadline, err);
 }
 
-static bool tar_receive(
-	struct guest *g, guest_sink *sink, void *arg, int64_t deadline, struct err *err)
+/* DATA under credit to the DONE, whose frame is in *f. */
+static bool data_receive(struct guest *g, guest_sink *sink, void *arg, struct wire_frame *done,
+	int64_t deadline, struct err *err)
 {
 	uint64_t got = 0;
 	struct wire_frame f;
@@ -377,6 +387,7 @@ static bool tar_receive(
 				return false;
 			continue;
 		case WIRE_DONE:
+			*done = f;
 			return true;
 		case WIRE_EOF:
 			continue;
@@ -392,13 +403,25 @@ bool guest_tar_out(struct guest *g, const char *path, int64_t max_bytes, guest_s
 	void *arg, int64_t deadline, struct err *err)
 {
 	CLEANUP(json) struct json_object *o = json_new_object();
+	struct wire_frame done;
 	bool ok;
 
 	json_add_text(o, "path", path);
 	json_add_i64(o, "max_bytes", max_bytes);
-	ok = json_send(g, WIRE_TAR_OUT, o, err) && tar_receive(g, sink, arg, deadline, err);
+	ok = json_send(g, WIRE_TAR_OUT, o, err) && data_receive(g, sink, arg, &done, deadline, err);
 	g->request = 0;
 	return ok ? true : err_wrap(err, "pack %s", path);
+}
+
+bool guest_look(struct guest *g, enum wire_type type, struct json_object *request, guest_sink *sink,
+	void *arg, struct json_object **done, int64_t deadline, struct err *err)
+{
+	struct wire_frame f;
+	bool ok = json_send(g, type, request, err) &&
+		  data_receive(g, sink, arg, &f, deadline, err) && guest_json(&f, done, err);
+
+	g->request = 0;
+	return ok;
 }
 
 bool guest_probe(
@@ -417,5 +440,24 @@ bool guest_probe(
 	*sealed = false;
 	(void)json_get_bool(o, "sealed", sealed);
 	*text = json_text(o, g->r->pool);
+	return true;
+}
+
+bool guest_pause(struct guest *g, int64_t deadline, struct err *err)
+{
+	static const char box[] = "{\"lane\":\"box\"}";
+	enum guest_event event;
+	struct wire_frame f;
+
+	if (!guest_send(g, WIRE_FREEZE, 0, box, sizeof(box) - 1, err))
+		return false;
+	do {
+		if (!guest_next(g, deadline, &event, &f, err))
+			return false;
+		if (event == GUEST_IDLE)
+			return err_set(err, ERR_TIMEOUT, "the box was not paused in time");
+		if (g->r->term || g->r->cancel)
+			return err_set(err, ERR_BUSY, "interrupted");
+	} while (event != GUEST_FRAME || f.type != WIRE_DONE || f.stream);
 	return true;
 }

@@ -27,7 +27,7 @@ extern const struct kind kind_destroy;
 
 /* What a reason says of the box and of the turn that was active in it. */
 struct ending {
-	enum turn_reason reason;
+	const char *reason;
 	enum turn_state turn;
 	enum box_state box;
 	const char *detail;
@@ -35,27 +35,27 @@ struct ending {
 };
 
 static const struct ending endings[] = {
-	{REASON_OPERATOR, TURN_STOPPED, BOX_GONE, "torn down", false},
-	{REASON_BOX_LOST, TURN_FAILED, BOX_FAILED, "the box's process is gone", true},
-	{REASON_WORKER_LOST, TURN_LOST, BOX_FAILED, "no worker was there for the box, which ended",
+	{"operator", TURN_STOPPED, BOX_GONE, "torn down", false},
+	{"box_lost", TURN_FAILED, BOX_FAILED, "the box's process is gone", true},
+	{"worker_lost", TURN_LOST, BOX_FAILED, "no worker was there for the box, which ended",
 		true},
-	{REASON_HOST_REBOOT, TURN_LOST, BOX_FAILED, "the host was restarted", true},
+	{"host_reboot", TURN_LOST, BOX_FAILED, "the host was restarted", true},
 };
 static const struct ending any_other = {.turn = TURN_FAILED, .box = BOX_GONE};
 
 struct destroy_job {
 	struct runner *r;
-	enum turn_reason reason;
+	const char *reason; /* as the job says */
 	const struct ending *ending;
 	bool was_ready;
 	struct results results;
 	struct run_of_box run;
 };
 
-static const struct ending *ending_of(enum turn_reason reason)
+static const struct ending *ending_of(const char *reason)
 {
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (endings[i].reason == reason)
+		if (!strcmp(endings[i].reason, reason))
 			return &endings[i];
 	return &any_other;
 }
@@ -65,11 +65,12 @@ static bool mark_body(struct runner *r, void *arg, struct err *err)
 	const struct destroy_job *d = arg;
 	const struct fence *f = &r->job.fence;
 
-	return turn_stop_box(
-		       r->db, f, r->box.id, d->ending->turn, d->reason, d->ending->detail, err) &&
-	       exec_stop_box(r->db, f, r->box.id, turn_reason_names[d->reason], err) &&
+	return turn_stop_box(r->db, f, r->box.id, d->ending->turn,
+		       turn_reason_find(d->reason, REASON_OPERATOR), d->ending->detail, err) &&
+	       exec_stop_box(r->db, f, r->box.id, d->reason, err) &&
 	       job_drop_box(r->db, f, r->box.id, turn_state_names[d->ending->turn], err) &&
-	       box_move(r->db, f, r->box.id, BOX_DESTROYING, NULL, r->cfg->destroying_ms, err);
+	       box_move(
+		       r->db, f, r->box.id, BOX_DESTROYING, NULL, NULL, r->cfg->destroying_ms, err);
 }
 
 static bool run_body(struct runner *r, void *arg, struct err *err)
@@ -140,7 +141,7 @@ static bool destroy_steps(struct destroy_job *d, struct err *err)
 		save_and_bye(d);
 	if (r->stale || r->term)
 		return true;
-	if (!provision_end(r, d->ending->box, d->reason, err))
+	if (!provision_end(r, d->ending->box, d->reason, NULL, err))
 		return false;
 	kill_point("destroy_after_kill");
 	return runner_try(r, end_body, d, err);
@@ -150,12 +151,11 @@ static bool destroy_run(struct runner *r, struct err *err)
 {
 	CLEANUP(json) struct json_object *o = NULL;
 	struct destroy_job d = {.r = r};
-	const char *reason = "operator";
 	struct err ignored;
 
+	d.reason = "operator";
 	if (json_parse(r->job.payload, strlen(r->job.payload), &o, &ignored))
-		(void)json_get_text(o, "reason", &reason);
-	d.reason = turn_reason_find(reason, REASON_OPERATOR);
+		(void)json_get_text(o, "reason", &d.reason);
 	d.ending = ending_of(d.reason);
 	return destroy_steps(&d, err) || r->stale;
 }

@@ -1,5 +1,6 @@
 /*
- * The job kind `exec`: one process in a box that a run has, in a lane and with a log of its own.
+ * The job kind `exec`: one process in a box, in a lane and with a log of its own. In a sandbox it
+ * is code that its language runs, as a file beside what else was sent along.
  */
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "logstore.h"
 #include "pool.h"
 #include "provision.h"
+#include "run_files.h"
 #include "runner.h"
 #include "text.h"
 
@@ -30,6 +32,7 @@ struct exec_job {
 	/* the end */
 	struct follow f;
 	const char *reason;
+	bool adopted; /* it was begun by an earlier runner */
 };
 
 static bool read_body(struct runner *r, void *arg, struct err *err)
@@ -68,14 +71,16 @@ static bool finish_body(struct runner *r, void *arg, struct err *err)
 		end.state = EXEC_FAILED;
 		end.reason = x->reason;
 	}
-	return exec_finish(r->db, &r->job.fence, r->job.exec_id, &end, err) &&
-	       job_finish(r->db, &r->job.fence, exec_state_names[end.state], err);
+	/* of one that an earlier runner began, the beginning was not seen here */
+	if (x->f.checks && !x->adopted)
+		end.checks = checks_json(x->f.checks, r->pool);
+	return exec_finish_job(r->db, &r->job.fence, r->job.exec_id, &end, err);
 }
 
 static bool exec_end(struct exec_job *x, const char *reason, struct err *err)
 {
 	x->reason = reason;
-	return runner_write(x->r, finish_body, x, err) || x->r->stale;
+	return runner_try(x->r, finish_body, x, err) || x->r->stale;
 }
 
 /* A box that is still being made is worth waiting for; any other that is not ready is not. */
@@ -94,8 +99,8 @@ static bool box_wait(struct exec_job *x, int64_t deadline, struct err *err)
 	return true;
 }
 
-/* What is longer than this goes in as a file, which is there before the EXEC: a runner that dies
- * in between leaves no process that waits for the rest of its input. */
+/* What is longer than this goes in as a file, which is there before the EXEC: no process waits for
+ * the rest of its input when a runner dies. */
 #define STDIN_INLINE (64 * 1024)
 
 static const char *stdin_file(struct exec_job *x)
@@ -103,9 +108,10 @@ static const char *stdin_file(struct exec_job *x)
 	return pool_printf(x->r->pool, "stdin-%lld", (long long)x->exec.stream);
 }
 
-static const char *exec_text(struct exec_job *x)
+/* What lies before argv: long input is a file, and the code's is told by its path. */
+static const char *const *exec_argv(struct exec_job *x, const char *code)
 {
-	const char **argv = POOL_ARRAY(x->r->pool, const char *, json_count(x->argv) + 5);
+	const char **argv = POOL_ARRAY(x->r->pool, const char *, json_count(x->argv) + 6);
 	size_t n = 0;
 
 	if (x->exec.stdin_size > STDIN_INLINE) {
@@ -117,20 +123,44 @@ static const char *exec_text(struct exec_job *x)
 	for (size_t i = 0; i < json_count(x->argv); i++)
 		if (json_as_text(json_at(x->argv, i), &argv[n]))
 			n++;
-	return guest_exec_json(&x->g, argv, NULL, x->exec.cwd[0] ? x->exec.cwd : "/workspace",
-		"agent", x->exec.stdin_data && x->exec.stdin_size <= STDIN_INLINE,
-		x->exec.timeout_ms, NULL);
+	argv[n] = code;
+	return argv;
 }
 
-static bool exec_send(struct exec_job *x, int64_t deadline, struct err *err)
+static const char *exec_cwd(const struct exec_job *x)
 {
-	const char *text = exec_text(x);
-	uint32_t stream = (uint32_t)x->exec.stream;
+	return x->exec.cwd[0] ? x->exec.cwd : "/workspace";
+}
 
+/* What comes before the EXEC: whoever dies in between leaves nothing that runs. */
+static bool files_send(
+	struct exec_job *x, const struct run_file *code, int64_t deadline, struct err *err)
+{
 	if (x->exec.stdin_size > STDIN_INLINE &&
 		!guest_file_in(&x->g, "/run/asb", stdin_file(x), "agent", 0600, x->exec.stdin_data,
 			x->exec.stdin_size, deadline, err))
 		return err_wrap(err, "stdin");
+	if (x->exec.files[0] && !run_files_send(&x->g, exec_cwd(x), x->exec.files, deadline, err))
+		return err_wrap(err, "files");
+	if (code->path && !code->text &&
+		!guest_file_in(&x->g, code->dir, code->name, "agent", 0600, x->exec.code,
+			x->exec.code_size, deadline, err))
+		return err_wrap(err, "code");
+	return true;
+}
+
+static bool exec_send(struct exec_job *x, int64_t deadline, struct err *err)
+{
+	const struct run_file code = run_file_of(x->r->pool, &x->exec, exec_cwd(x));
+	const struct guest_code sent = {.path = code.path, .text = code.text};
+	uint32_t stream = (uint32_t)x->exec.stream;
+	const char *text;
+
+	if (!files_send(x, &code, deadline, err))
+		return false;
+	text = guest_exec_json(&x->g, exec_argv(x, code.path), code.env, exec_cwd(x), "agent",
+		x->exec.stdin_data && x->exec.stdin_size <= STDIN_INLINE, x->exec.timeout_ms, NULL,
+		code.path ? &sent : NULL);
 	if (!guest_send(&x->g, WIRE_EXEC, stream, text, strlen(text), err))
 		return false;
 	if (x->exec.stdin_size > STDIN_INLINE)
@@ -163,6 +193,7 @@ static bool exec_follow(struct exec_job *x, struct err *err)
 		if (!exec_send(x, deadline, err))
 			return false;
 	}
+	x->adopted = x->exec.state != EXEC_QUEUED;
 	x->f.g = &x->g;
 	x->f.log = &x->log;
 	x->f.stream = stream;
@@ -178,6 +209,7 @@ static bool exec_steps(struct exec_job *x, struct err *err)
 
 	x->f.exit_code = x->f.signal = -1;
 	x->f.end = FOLLOW_TIMEOUT;
+	x->f.checks = checks_new();
 	if (!logstore_open(&x->log, x->r, x->exec.log_id, 0, err))
 		return false;
 	if (!exec_follow(x, &e)) {
@@ -214,6 +246,7 @@ static bool exec_run(struct runner *r, struct err *err)
 	}
 	ok = exec_steps(x, err);
 	guest_detach(&x->g);
+	checks_free(x->f.checks);
 	cleanup_logstore(&x->log);
 	json_free(x->argv);
 	return ok || r->stale;

@@ -67,7 +67,7 @@ static bool turn_fail(
 	guest_detach(&t->g);
 	/* the box first: if we die here the turn is still active and is ended by who claims it */
 	if ((box_is_dead(reason) || t->r->box.state != BOX_READY) &&
-		!provision_end(t->r, BOX_FAILED, reason, err))
+		!provision_end(t->r, BOX_FAILED, turn_reason_names[reason], NULL, err))
 		return t->r->stale;
 	return turn_set_ended(t, TURN_FAILED, reason, e->msg, err) || t->r->stale;
 }

@@ -46,7 +46,7 @@ static bool exec_send(struct turn_job *t, struct err *err)
 {
 	const char *text = guest_exec_json(&t->g, t->agent->argv(&t->start),
 		t->agent->env ? t->agent->env(&t->start) : NULL, t->trees.cwd, "agent",
-		is_talked_to(t), 0, t->agent->ask);
+		is_talked_to(t), 0, t->agent->ask, NULL);
 
 	if (!guest_send(&t->g, WIRE_EXEC, t->g.agent, text, strlen(text), err))
 		return false;

@@ -5,12 +5,15 @@
 
 #include <string.h>
 
-extern const struct kind kind_turn, kind_exec, kind_destroy;
+extern const struct kind kind_turn, kind_exec, kind_create, kind_destroy, kind_look, kind_pool;
 
 const struct kind *const kinds[] = {
 	&kind_turn,
 	&kind_exec,
+	&kind_create,
 	&kind_destroy,
+	&kind_look,
+	&kind_pool,
 	NULL,
 };
 

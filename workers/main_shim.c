@@ -110,6 +110,20 @@ static void shim_settle(struct shim *shim)
 	peer_flush(&shim->box.peer);
 }
 
+/* A container runs already; its channel and its process came with our start. */
+static bool box_adopt(struct shim *shim, struct err *err)
+{
+	struct qemu *vm = &shim->box.rt.vm;
+
+	*vm = (struct qemu){.child = {.pid = -1, .pidfd = fd_given(SHIM_FD_PIDFD)},
+		.channel = fd_given(SHIM_FD_CHANNEL),
+		.qmp = -1,
+		.console = -1};
+	return vm->channel >= 0 && vm->child.pidfd >= 0
+		       ? true
+		       : err_set(err, ERR_INVALID, "no container was given");
+}
+
 static bool box_start(struct shim *shim, struct err *err)
 {
 	struct runtime_spec spec = {
@@ -132,8 +146,11 @@ static bool box_start(struct shim *shim, struct err *err)
 		return err_errno(err, ERR_INTERNAL, "undumpable");
 	if (!privdrop_no_new_privs(err))
 		return false;
-	if (shim->box.runtime->confined && !test_switch("noseccomp") && !confine(CONFINE_EXEC, err))
+	if (shim->box.runtime->confined && !test_switch("noseccomp") &&
+		!confine(shim->box.runtime->is_container ? 0 : CONFINE_EXEC, err))
 		return false;
+	if (shim->box.runtime->is_container)
+		return box_adopt(shim, err);
 	if (!shim->box.runtime->start(shim->pool, &spec, &shim->box.rt, err))
 		return false;
 	kill_point("shim_after_qemu");

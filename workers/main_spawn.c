@@ -2,7 +2,8 @@
  * asb-spawn: the one program with privilege. It does two things for the worker, starting a box
  * under its slot's own uid and proving one gone, and tells which boxes live. It parses nothing that
  * a box said. What it cannot do later it does here, before dropping everything but four
- * capabilities: making its directories and its socket.
+ * capabilities: making its directories and its socket. Only where boxes may be containers it keeps
+ * all of root, which their engines need.
  */
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -53,12 +54,24 @@ static bool socket_listen(struct spawn_site *site, int *out, struct err *err)
 	return true;
 }
 
-static bool privilege_drop(const struct config *cfg, struct err *err)
+/* An engine works with everything that root has: where one is to be used, nothing is dropped. */
+static bool needs_root(const struct config *cfg)
+{
+	const struct runtime *r;
+
+	for (size_t i = 0; (r = runtime_at(i)); i++)
+		if (r->is_container && config_has_runtime(cfg, r->name))
+			return !geteuid();
+	return false;
+}
+
+static bool privilege_drop(const struct spawn_site *site, struct err *err)
 {
 	static const int caps[] = {CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_KILL};
+	const struct config *cfg = site->cfg;
 
 	privdrop_no_core();
-	if (geteuid())
+	if (geteuid() || site->has_root)
 		return privdrop_no_new_privs(err);
 	/* under one uid nobody needs to become another */
 	return privdrop_keep(caps, cfg->uid_base ? sizeof(caps) / sizeof(caps[0]) : 0, err);
@@ -96,15 +109,17 @@ static bool spawn_main(struct pool *pool, int argc, char **argv, struct err *err
 			err, ERR_FORBIDDEN, "BOX_UID_BASE is set, and only root can change uids");
 		return err_advise(err, NULL, "start asb-spawn as root, or set BOX_UID_BASE=0");
 	}
+	site.has_root = needs_root(site.cfg);
 	site.worker_uid = site.cfg->uid_base ? (uid_t)(site.cfg->uid_base + 1) : geteuid();
 	site.gate_uid = site.cfg->uid_base ? (uid_t)(site.cfg->uid_base + 2) : geteuid();
 	/* a QEMU whose shim was killed becomes our child, and is waited for like one */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (!program_dir(pool, &site.program_dir, err) || !site_lock(site.cfg, pool, &lock, err) ||
 		!dirs_open(&site, err) || !socket_listen(&site, &listener, err) ||
-		!privilege_drop(site.cfg, err))
+		!privilege_drop(&site, err))
 		return false;
-	log_info("ready worker_uid=%u separated=%d", site.worker_uid, site.cfg->uid_base != 0);
+	log_info("ready worker_uid=%u separated=%d root=%d", site.worker_uid,
+		site.cfg->uid_base != 0, site.has_root);
 	done = spawn_serve(&site, listener, err);
 	templates_close(&site);
 	(void)close(site.box_run_dir);

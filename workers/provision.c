@@ -5,18 +5,23 @@
 #include "provision.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "box_pool.h"
 #include "cleanup.h"
 #include "config.h"
 #include "guest.h"
 #include "killpoint.h"
+#include "log.h"
 #include "pool.h"
 #include "runner.h"
+#include "size_class.h"
 #include "spawn.h"
 #include "text.h"
 
 #define SPAWN_TRY_MS 10000 /* spawn restarts within seconds; past that it is down */
 #define SLOT_LOOK_MS 100   /* how often a slot whose last box is just being ended is tried */
+#define CLAIM_MS 10000	   /* a paused box goes on in milliseconds, or not at all */
 
 static bool reason_default(struct err *err, const char *reason)
 {
@@ -34,10 +39,21 @@ static bool slot_body(struct runner *r, void *arg, struct err *err)
 		r->cfg->box_slots, &r->box.slot, err);
 }
 
+static bool give_way_body(struct runner *r, void *arg, struct err *err)
+{
+	bool dropped;
+
+	(void)arg;
+	return box_pool_drop(r->db, r->host, 0, "idle", r->cfg->destroying_ms, &dropped, err);
+}
+
 static bool slot_take(struct runner *r, int64_t deadline, struct err *err)
 {
 	while (!runner_try(r, slot_body, NULL, err)) {
 		if (strcmp(err->reason, "no_slot"))
+			return false;
+		/* the pool gives way; not to itself */
+		if (strcmp(r->job.kind, "pool") && !runner_try(r, give_way_body, NULL, err))
 			return false;
 		if (time_boot_ms() > deadline) {
 			(void)err_set(err, ERR_BUSY, "no slot for a box became free in time");
@@ -137,37 +153,88 @@ static const char *sane(struct runner *r, const char *s)
 	return pool_strdup(r->pool, b.data);
 }
 
-static bool box_prove(struct runner *r, struct guest *g, const struct spawn_reply *s,
-	int64_t deadline, struct err *err)
+bool provision_check(struct runner *r, struct guest *g, const struct spawn_reply *s,
+	int64_t deadline, struct box_proof *proof, struct err *err)
 {
 	bool sealed, is_process = !strcmp(r->box.runtime, "process");
-	struct box_proof p;
 
 	if (!readback_check(s, guest_machine(g), r->cfg->uid_base > 0, r->box.memory_bytes,
 		    r->box.cpus, err))
 		return reason_default(err, "policy");
-	if (!guest_probe(g, &p.probe, &sealed, deadline, err))
+	if (!guest_probe(g, &proof->probe, &sealed, deadline, err))
 		return reason_default(err, "provision");
 	/* a process of the host has the host's network: test builds only */
 	if (!sealed && !is_process) {
-		(void)err_set(err, ERR_FORBIDDEN, "sealed: the box could reach out past the gate");
-		return err_advise(err, "policy", NULL);
+		(void)err_set(err, ERR_FORBIDDEN,
+			"sealed: the box could reach out past the gate: %.160s",
+			sane(r, proof->probe));
+		return err_advise(err, "network_leak", NULL);
 	}
-	p.boot_id = sane(r, guest_boot_id(g));
-	p.kernel = sane(r, guest_kernel(g));
-	p.machine = guest_machine(g);
-	if (!runner_try(r, ready_body, &p, err))
+	if (!readback_limits(s, proof->probe, size_class_find(r->box.size_class), err))
+		return reason_default(err, "policy");
+	proof->boot_id = sane(r, guest_boot_id(g));
+	proof->kernel = sane(r, guest_kernel(g));
+	proof->machine = guest_machine(g);
+	return true;
+}
+
+bool provision_prove(struct runner *r, struct guest *g, const struct spawn_reply *s,
+	int64_t deadline, struct err *err)
+{
+	struct box_proof p;
+
+	if (!provision_check(r, g, s, deadline, &p, err) || !runner_try(r, ready_body, &p, err))
 		return false;
 	kill_point("after_ready");
 	r->box.state = BOX_READY;
 	return true;
 }
 
-static bool box_make(
-	struct runner *r, struct guest *g, const char *lane, int64_t deadline, struct err *err)
-{
-	struct spawn_reply s = {0};
+/* --- out of the pool --- */
 
+static bool unpooled_body(struct runner *r, void *arg, struct err *err)
+{
+	(void)arg;
+	return box_unpooled(r->db, &r->job.fence, r->box.id, err);
+}
+
+/* Lets a claimed box go on. *up false: it did not, and is to be made anew. */
+static bool box_claim(struct runner *r, struct guest *g, const char *lane, struct spawn_reply *s,
+	int64_t deadline, bool *up, struct err *err)
+{
+	int64_t until = time_boot_ms() + CLAIM_MS;
+	struct err why;
+
+	*s = (struct spawn_reply){
+		.uid = r->cfg->uid_base > 0 ? r->cfg->uid_base + SPAWN_BOX_UID + r->box.slot
+					    : (int64_t)geteuid(),
+		.isolation = r->box.isolation,
+		.readback = r->box.readback,
+	};
+	g->resume = true;
+	*up = guest_attach(g, lane, 0, until < deadline ? until : deadline, &why);
+	g->resume = false;
+	kill_point("after_resume");
+	if (*up)
+		return true;
+	if (r->term || !strcmp(why.reason, "stale_epoch")) {
+		*err = why;
+		return false;
+	}
+	log_warn("box=%s of the pool does not go on: %s, making it anew", r->box.name,
+		log_quote(why.msg));
+	return runner_try(r, unpooled_body, NULL, err);
+}
+
+bool provision_start(struct runner *r, struct guest *g, const char *lane, struct spawn_reply *s,
+	int64_t deadline, struct err *err)
+{
+	bool up = false;
+
+	if (r->box.is_pooled && !box_claim(r, g, lane, s, deadline, &up, err))
+		return false;
+	if (up)
+		return true;
 	if (r->box.slot >= 0) {
 		if (!box_kill(r, err))
 			return reason_default(err, "provision");
@@ -175,19 +242,22 @@ static bool box_make(
 		return false;
 	}
 	kill_point("after_slot");
-	if (!box_spawn(r, &s, deadline, err))
+	if (!box_spawn(r, s, deadline, err))
 		return false;
 	if (!guest_attach(g, lane, 0, deadline, err))
 		return reason_default(err, "provision");
 	kill_point("after_attach");
-	return box_prove(r, g, &s, deadline, err);
+	return true;
 }
 
 bool provision_box(struct runner *r, struct guest *g, const char *lane, uint32_t agent,
 	int64_t deadline, struct err *err)
 {
+	struct spawn_reply s = {0};
+
 	if (r->box.state == BOX_CREATING)
-		return box_make(r, g, lane, deadline, err);
+		return provision_start(r, g, lane, &s, deadline, err) &&
+		       provision_prove(r, g, &s, deadline, err);
 	if (r->box.state != BOX_READY) {
 		(void)err_set(err, ERR_CONFLICT, "the box is %s", box_state_names[r->box.state]);
 		return err_advise(err, "box_lost", NULL);
@@ -202,15 +272,14 @@ bool provision_box(struct runner *r, struct guest *g, const char *lane, uint32_t
 
 struct box_end {
 	enum box_state state;
-	enum turn_reason reason;
+	const char *reason, *detail;
 };
 
 static bool end_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct box_end *e = arg;
 
-	return box_move(
-		r->db, &r->job.fence, r->box.id, e->state, turn_reason_names[e->reason], 0, err);
+	return box_move(r->db, &r->job.fence, r->box.id, e->state, e->reason, e->detail, 0, err);
 }
 
 static bool destroy_body(struct runner *r, void *arg, struct err *err)
@@ -218,12 +287,13 @@ static bool destroy_body(struct runner *r, void *arg, struct err *err)
 	const struct box_end *e = arg;
 	bool added;
 
-	return job_add_destroy(r->db, r->box.id, turn_reason_names[e->reason], NULL, &added, err);
+	return job_add_destroy(r->db, r->box.id, e->reason, NULL, &added, err);
 }
 
-bool provision_end(struct runner *r, enum box_state state, enum turn_reason reason, struct err *err)
+bool provision_end(struct runner *r, enum box_state state, const char *reason, const char *detail,
+	struct err *err)
 {
-	struct box_end e = {.state = state, .reason = reason};
+	struct box_end e = {.state = state, .reason = reason, .detail = detail};
 
 	/* proved gone first: the row's end frees the slot for the next box */
 	return runner_try(r, box_kill(r, err) ? end_body : destroy_body, &e, err);

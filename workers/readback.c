@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "container.h"
 #include "json.h"
+#include "size_class.h"
 #include "spawn.h"
 #include "text.h"
+#include "wire.h"
 
 /* The guest's kernel keeps some of the machine's memory for itself before it counts. */
 #define GUEST_MEMORY_MIN(bytes) ((bytes) / 100 * 80)
@@ -101,19 +104,26 @@ static bool machine_is(
 	return err_wrap(err, "in the box");
 }
 
+enum box_kind { BOX_MACHINE, BOX_CONTAINER, BOX_PROCESS };
+
 /* A class we know, and after it the words for slots that share a uid where they do. */
-static bool isolation_is_known(const char *isolation, bool uid_separated, bool *is_machine)
+static bool isolation_is_known(const char *isolation, bool uid_separated, enum box_kind *kind)
 {
 	char class[32];
 	size_t n = strcspn(isolation, ",");
 
-	if (strcmp(isolation + n, uid_separated ? "" : SPAWN_NOT_SEPARATED))
+	/* containers of an engine without user namespaces are not separated on any site */
+	if (strcmp(isolation + n, uid_separated ? "" : SPAWN_NOT_SEPARATED) &&
+		strcmp(isolation, "container" SPAWN_NOT_SEPARATED))
 		return false;
 	(void)snprintf(class, sizeof(class), "%.*s", (int)n, isolation);
-	*is_machine = true;
+	*kind = BOX_MACHINE;
 	if (!strcmp(class, "hardware-vm") || !strcmp(class, "emulated-vm"))
 		return true;
-	*is_machine = false;
+	*kind = BOX_CONTAINER;
+	if (!strcmp(class, "container"))
+		return true;
+	*kind = BOX_PROCESS;
 #ifdef ASB_TEST
 	return !strcmp(class, "process");
 #else
@@ -121,15 +131,79 @@ static bool isolation_is_known(const char *isolation, bool uid_separated, bool *
 #endif
 }
 
-static bool kernel_says(struct json_object *o, const struct spawn_reply *spawned,
-	bool uid_separated, struct err *err)
+/* What the kernel says of a container's process and cgroup, and its engine of the same. */
+static bool container_is(
+	struct json_object *o, bool separated, int64_t memory_bytes, int64_t cpus, struct err *err)
 {
-	if (uid_separated && !spawned->uid)
-		return differs(err, "uid", "0", "the slot's own");
-	if (!number_is(o, "uid", spawned->uid, err) || !number_is(o, "no_new_privs", 1, err) ||
-		!text_is(o, "cap_eff", "0000000000000000", err) || !number_is(o, "nics", 0, err))
+	struct json_object *engine = json_get(o, "engine");
+
+	if (!number_is(o, "seccomp", 2, err) || !number_is(o, "no_new_privs", 1, err) ||
+		!number_is(o, "nics", 0, err) || !number_is(o, "memory_bytes", memory_bytes, err) ||
+		!number_is(o, "memory_swap_bytes", memory_bytes, err) ||
+		!number_is(o, "pids", CONTAINER_PIDS, err) ||
+		!number_is(o, "cpu_milli", cpus * 1000, err) ||
+		!text_is(o, "cap_eff", separated ? CONTAINER_CAPS : CONTAINER_CAPS_SHARED, err))
 		return false;
-	return true;
+	return (number_is(engine, "memory_bytes", memory_bytes, err) &&
+		       number_is(engine, "memory_swap_bytes", memory_bytes, err) &&
+		       number_is(engine, "pids", CONTAINER_PIDS, err) &&
+		       number_is(engine, "cpu_milli", cpus * 1000, err) &&
+		       number_is(engine, "privileged", 0, err) &&
+		       number_is(engine, "mounts", 0, err) &&
+		       text_is(engine, "network", "none", err)) ||
+	       err_wrap(err, "engine");
+}
+
+static bool process_is(struct json_object *o, struct err *err)
+{
+	return number_is(o, "no_new_privs", 1, err) &&
+	       text_is(o, "cap_eff", "0000000000000000", err) && number_is(o, "nics", 0, err);
+}
+
+static bool machine_process_is(
+	struct json_object *o, int64_t memory_bytes, int64_t cpus, struct err *err)
+{
+	return number_is(o, "seccomp", 2, err) && number_is(o, "memory_bytes", memory_bytes, err) &&
+	       number_is(o, "cpus", cpus, err) && text_is(o, "disk_mode", "0600", err);
+}
+
+static bool number_between(
+	struct json_object *o, const char *field, int64_t least, int64_t most, struct err *err)
+{
+	char is[24] = "missing", want[64];
+	int64_t v;
+
+	(void)snprintf(want, sizeof(want), "from %lld to %lld", (long long)least, (long long)most);
+	if (!json_get_i64(o, field, &v))
+		return differs(err, field, is, want);
+	(void)snprintf(is, sizeof(is), "%lld", (long long)v);
+	return (v >= least && v <= most) || differs(err, field, is, want);
+}
+
+/* A file system takes some of its disk for itself. */
+#define GUEST_DISK_MIN(bytes) ((bytes) / 100 * 80)
+
+bool readback_limits(const struct spawn_reply *spawned, const char *probe_json,
+	const struct size_class *class, struct err *err)
+{
+	CLEANUP(json) struct json_object *probe = NULL;
+	struct json_object *o;
+	struct err ignored;
+
+	/* what is no machine has its limits from the host's kernel */
+	if (!strstr(spawned->isolation, "-vm"))
+		return true;
+	if (!json_parse(probe_json, strlen(probe_json), &probe, &ignored))
+		return differs(err, "probe", "not JSON", "an object");
+	o = json_get(probe, "limits");
+	if (number_between(o, "memory_bytes", GUEST_MEMORY_MIN(class->memory_bytes) / 2,
+		    class->memory_bytes, err) &&
+		number_is(o, "swap_bytes", 0, err) && number_is(o, "pids", BOX_PIDS, err) &&
+		number_is(o, "cpus", class->cpus, err) &&
+		number_between(
+			o, "disk_bytes", GUEST_DISK_MIN(class->disk_bytes), class->disk_bytes, err))
+		return true;
+	return err_wrap(err, "limits in the box");
 }
 
 bool readback_check(const struct spawn_reply *spawned, const char *machine_json, bool uid_separated,
@@ -138,20 +212,27 @@ bool readback_check(const struct spawn_reply *spawned, const char *machine_json,
 	CLEANUP(json) struct json_object *o = NULL;
 	CLEANUP(json) struct json_object *machine = NULL;
 	struct err ignored;
-	bool is_machine;
+	enum box_kind kind;
+	bool separated = uid_separated && !strchr(spawned->isolation, ',');
 
-	if (!isolation_is_known(spawned->isolation, uid_separated, &is_machine))
-		return differs(err, "isolation", spawned->isolation, "hardware-vm or emulated-vm");
+	if (!isolation_is_known(spawned->isolation, uid_separated, &kind))
+		return differs(err, "isolation", spawned->isolation, "one that this build knows");
 	if (!json_parse(spawned->readback, strlen(spawned->readback), &o, &ignored))
 		return differs(err, "readback", "not JSON", "an object");
-	if (!kernel_says(o, spawned, uid_separated, err))
+	if (separated && !spawned->uid)
+		return differs(err, "uid", "0", "the slot's own");
+	if (!number_is(o, "uid", spawned->uid, err))
+		return false;
+	if (kind == BOX_CONTAINER && !container_is(o, separated, memory_bytes, cpus, err))
+		return false;
+	if (kind != BOX_CONTAINER && !process_is(o, err))
 		return false;
 	/* a plain process is no machine: there is nothing more of one to read back */
-	if (!is_machine)
+	if (kind == BOX_PROCESS)
 		return true;
-	if (!number_is(o, "seccomp", 2, err) || !number_is(o, "memory_bytes", memory_bytes, err) ||
-		!number_is(o, "cpus", cpus, err) || !fds_are_known(o, err) ||
-		!text_is(o, "disk_mode", "0600", err))
+	if (!fds_are_known(o, err))
+		return false;
+	if (kind == BOX_MACHINE && !machine_process_is(o, memory_bytes, cpus, err))
 		return false;
 	if (!json_parse(machine_json, strlen(machine_json), &machine, &ignored))
 		return differs(err, "machine", "not JSON", "an object");

@@ -23,6 +23,7 @@ static const char patch_script[] =
 	"umask 077\n"
 	"export GIT_DIR=\"/var/lib/asb/base/$1.git\" GIT_WORK_TREE=\"/workspace/$1\"\n"
 	"[ -d \"$GIT_DIR\" ] || exit 0\n"
+	"[ -z \"$2\" ] || { cp -f \"$GIT_DIR/index\" \"$2\"; export GIT_INDEX_FILE=\"$2\"; }\n"
 	"cd \"$GIT_WORK_TREE\"\n"
 	"git add -A --ignore-errors . || true\n"
 	"exec git diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv"
@@ -57,6 +58,17 @@ static bool saved_write(void *arg, int stream, const void *data, size_t n, struc
 	if (!s->writer && !blob_open(s->r->db, &s->blob, &s->writer, err))
 		return false;
 	return blob_write(s->writer, data, n, err);
+}
+
+bool results_patch(struct guest *g, const char *name, guest_sink *sink, void *arg, int64_t deadline,
+	struct err *err)
+{
+	const char *const argv[] = {"/bin/bash", "-euc", patch_script, "bash", name,
+		pool_printf(g->r->pool, BASELINE_DIR "/%s.look", name), NULL};
+	struct guest_exec x = {
+		.argv = argv, .env = git_env, .cwd = "/", .user = "git", .sink = sink, .arg = arg};
+
+	return guest_exec_ok(g, &x, "patch", deadline, err);
 }
 
 static bool saved_run(struct guest *g, struct saved *s, const char *script, const char *user,

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "guest.h"
 
-struct guest;
 struct runner;
 struct trees;
 
@@ -23,6 +23,9 @@ struct results {
  * False only where the box or the fence is gone. */
 bool results_save(struct guest *g, const struct trees *trees, int64_t run_id, int64_t turn_id,
 	int64_t deadline, struct results *out, struct err *err) NODISCARD;
+/* The patch of one tree as it is now, in the box's own words, beside whatever saves it. */
+bool results_patch(struct guest *g, const char *name, guest_sink *sink, void *arg, int64_t deadline,
+	struct err *err) NODISCARD;
 /* In the transaction that names them in the turn's row: drops what earlier saves left of the same.
  * An incomplete save drops nothing. */
 bool results_replace(struct runner *r, const struct results *saved, int64_t run_id, int64_t turn_id,

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -69,11 +70,30 @@ static bool process_count_nics(struct runtime_box *box, int64_t *out, struct err
 	return true;
 }
 
+static bool process_signal(struct runtime_box *box, int signo, struct err *err)
+{
+	if (box->vm.child.pid > 1 && !kill(box->vm.child.pid, signo))
+		return true;
+	return err_errno(err, ERR_INTERNAL, "process box: signal %d", signo);
+}
+
+static bool process_pause(struct runtime_box *box, struct err *err)
+{
+	return process_signal(box, SIGSTOP, err);
+}
+
+static bool process_resume(struct runtime_box *box, struct err *err)
+{
+	return process_signal(box, SIGCONT, err);
+}
+
 const struct runtime runtime_process = {
 	.name = "process",
 	.isolation = "process",
 	.start = process_start,
 	.destroy = process_destroy,
+	.pause = process_pause,
+	.resume = process_resume,
 	.inspect = process_inspect,
 	.count_nics = process_count_nics,
 };

@@ -122,6 +122,16 @@ static bool qemu_count_nics(struct runtime_box *box, int64_t *out, struct err *e
 	return true;
 }
 
+static bool qemu_box_pause(struct runtime_box *box, struct err *err)
+{
+	return qemu_pause(&box->vm, err);
+}
+
+static bool qemu_box_resume(struct runtime_box *box, struct err *err)
+{
+	return qemu_resume(&box->vm, err);
+}
+
 const struct runtime runtime_qemu = {
 	.name = "qemu",
 	.isolation = "emulated-vm",
@@ -129,6 +139,8 @@ const struct runtime runtime_qemu = {
 	.confined = true,
 	.start = qemu_box_start,
 	.destroy = qemu_box_destroy,
+	.pause = qemu_box_pause,
+	.resume = qemu_box_resume,
 	.inspect = qemu_inspect_arguments,
 	.count_nics = qemu_count_nics,
 };

@@ -7,6 +7,8 @@
 
 static const struct runtime *const runtimes[] = {
 	&runtime_qemu,
+	&runtime_podman,
+	&runtime_docker,
 #ifdef ASB_TEST
 	&runtime_process,
 #endif

@@ -41,16 +41,23 @@ struct runtime {
 	const char *isolation; /* the class shown on every box */
 	bool has_image;	       /* boots from an image and needs a disk */
 	bool confined;	       /* the shim's seccomp filter is put on before it starts */
+	bool is_container;     /* asb-spawn starts it (container.h); the rest of the row is empty */
 	bool (*start)(struct pool *pool, const struct runtime_spec *spec, struct runtime_box *out,
 		struct err *err);
 	/* Kills what lives and closes what is open. */
 	void (*destroy)(struct runtime_box *box);
 	/* Reads the arguments of a running process, argv[argc] included being NULL. */
 	bool (*inspect)(char *const *argv, size_t argc, struct runtime_facts *out, struct err *err);
+	/* Stops it where it stands, and lets it go on. NULL: the runtime cannot, and has no pool.
+	 */
+	bool (*pause)(struct runtime_box *box, struct err *err);
+	bool (*resume)(struct runtime_box *box, struct err *err);
 	/* Network devices that the machine has in truth, whatever its arguments said. */
 	bool (*count_nics)(struct runtime_box *box, int64_t *out, struct err *err);
 };
 
+extern const struct runtime runtime_docker;
+extern const struct runtime runtime_podman;
 extern const struct runtime runtime_qemu;
 #ifdef ASB_TEST
 /* asb-boxd as a plain process, for load and kill-point tests: no isolation at all. */

@@ -6,6 +6,7 @@
  *
  *	shim_peer.c     a framed connection with a bounded queue: the box, a runner, the gate
  *	shim_box.c      the box's end: handshake, what its frames mean, its death
+ *	shim_pause.c    the box stopped, and let go on
  *	shim_runner.c   runners: lanes, epochs, what their frames mean
  *	shim_stream.c   streams and the spool of output that is not acknowledged yet
  *	shim_gate.c     egress streams and the connection to the gate
@@ -89,7 +90,7 @@ struct stream {
 	uint64_t given;	   /* the end of what any runner was given, */
 	uint64_t acked;	   /* what runners acknowledged */
 	uint64_t stdin_credit;
-	uint64_t tar_sent, tar_credit; /* TAR_OUT: bytes of the box, and what the runner allows */
+	uint64_t tar_sent, tar_credit; /* DATA: bytes of the box, and what the runner allows */
 	bool stdin_news;	       /* stdin_credit is to be told */
 	bool started;		       /* an exec: STARTED came */
 	bool ended;		       /* the last frame came */
@@ -118,6 +119,8 @@ bool streams_pump(struct shim *shim, struct lane *lane, struct peer *to);
 /* Tells the box what is safe, and frees streams that are over. */
 void streams_settle(struct shim *shim);
 bool stream_is_exec(const struct stream *s);
+/* A tar out or a look: answered by DATA under the runner's credit. */
+bool stream_sends_data(const struct stream *s);
 void streams_free(struct shim *shim);
 
 /* --- shim_question.c --- */
@@ -176,7 +179,7 @@ void runners_free(struct shim *shim);
 struct runner *runner_of(struct shim *shim, const struct lane *lane);
 
 /* --- shim_box.c --- */
-enum box_state { BOX_GREETING, BOX_WELCOMED, BOX_READY, BOX_DEAD };
+enum box_state { BOX_GREETING, BOX_WELCOMED, BOX_READY, BOX_PAUSED, BOX_DEAD };
 struct box {
 	const struct runtime *runtime;
 	struct runtime_box rt;
@@ -194,6 +197,8 @@ struct box {
 };
 /* Begins to talk to a box that was started. */
 void box_begin(struct shim *shim);
+/* Sends WELCOME, and ends the box where READY does not come in time. */
+void box_welcome(struct shim *shim);
 /* Kills it, for this reason. Does nothing to a dead one. */
 void box_end(struct shim *shim, const char *code, const char *fmt, ...) PRINTF(3, 4);
 bool box_send(
@@ -204,6 +209,13 @@ void box_bye(struct shim *shim);
 void box_done(struct shim *shim);
 /* So much time has passed: says PING, and ends a box that has not said a word for too long. */
 void box_tick(struct shim *shim, int64_t ms);
+
+/* --- shim_pause.c --- */
+/* Stops a ready box in which nothing runs. */
+bool box_pause(struct shim *shim, struct err *err) NODISCARD;
+/* Lets a paused one go on, once: whoever comes to a box that went on already for a runner that died
+ * is refused, for nobody knows what was done in it. */
+bool box_resume(struct shim *shim, struct err *err) NODISCARD;
 
 /* --- main_shim.c --- */
 struct shim {

@@ -101,6 +101,15 @@ static void console_add(struct box *b, struct buf *out)
 	text_add_sane(out, from, shown);
 }
 
+/* A container is not our child, and ends with its channel; whether it did, asb-spawn proves. */
+static void box_destroy(struct box *b)
+{
+	if (b->runtime->is_container)
+		qemu_kill(&b->rt.vm);
+	else
+		b->runtime->destroy(&b->rt);
+}
+
 /* The process is gone and waited for; say so to the log and to whoever attaches. */
 static void box_dead(struct shim *shim, const char *code)
 {
@@ -116,7 +125,7 @@ static void box_dead(struct shim *shim, const char *code)
 	b->pidfd = b->console = b->qmp = b->start_timer = b->bye_timer = NULL;
 	peer_close(&b->peer);
 	b->rt.vm.channel = -1;
-	b->runtime->destroy(&b->rt);
+	box_destroy(b);
 	gate_stop(shim);
 	watch_set_timer(shim->linger, shim->leaving ? 0 : shim->linger_ms, 0);
 	log_info("box=%s ended code=%s message=%s", shim->name, code,
@@ -154,11 +163,14 @@ static void box_lost(struct shim *shim)
 		console_read(shim);
 	watch_remove(b->pidfd);
 	b->pidfd = NULL;
-	(void)!child_wait(&b->rt.vm.child, -1, &status, &ignored);
+	if (!b->runtime->is_container)
+		(void)!child_wait(&b->rt.vm.child, -1, &status, &ignored);
 	buf_reset(&b->end_message);
 	code = end_of(b, &message);
 	if (message)
 		(void)buf_adds(&b->end_message, message);
+	else if (b->runtime->is_container)
+		(void)buf_adds(&b->end_message, "the container ended");
 	else if (WIFSIGNALED(status))
 		(void)buf_addf(&b->end_message, "the box's process was killed by signal %d",
 			WTERMSIG(status));
@@ -194,7 +206,9 @@ static bool hello_take(struct shim *shim, const struct wire_frame *f, struct err
 	return true;
 }
 
-static void welcome_send(struct shim *shim)
+static void start_late(struct loop *loop, uint32_t events, void *arg);
+
+void box_welcome(struct shim *shim)
 {
 	unsigned char entropy[64], id[16];
 	char entropy_hex[2 * sizeof(entropy) + 1], id_hex[2 * sizeof(id) + 1], text[512];
@@ -209,6 +223,9 @@ static void welcome_send(struct shim *shim)
 		"{\"time_ms\":%lld,\"entropy\":\"%s\",\"hostname\":\"%s\",\"machine_id\":\"%s\"}",
 		(long long)shim->box.welcomed_ms, entropy_hex, shim->name, id_hex);
 	(void)box_send(shim, WIRE_WELCOME, 0, text, (size_t)n);
+	if (!shim->box.start_timer)
+		shim->box.start_timer =
+			loop_add_timer(shim->loop, shim->start_ms, 0, start_late, shim);
 	explicit_bzero(entropy, sizeof(entropy));
 	explicit_bzero(entropy_hex, sizeof(entropy_hex));
 	explicit_bzero(text, sizeof(text));
@@ -248,7 +265,7 @@ static bool greeting_take(struct shim *shim, const struct wire_frame *f, struct 
 		if (!hello_take(shim, f, err))
 			return false;
 		b->state = BOX_WELCOMED;
-		welcome_send(shim);
+		box_welcome(shim);
 		return true;
 	}
 	if (f->stream == 0 && f->type == WIRE_READY && b->state == BOX_WELCOMED)
@@ -435,7 +452,7 @@ void box_done(struct shim *shim)
 
 	peer_close(&b->peer);
 	b->rt.vm.channel = -1;
-	b->runtime->destroy(&b->rt);
+	box_destroy(b);
 	buf_done(&b->console_text);
 	buf_done(&b->end_message);
 }

@@ -77,6 +77,12 @@ void report_started(struct shim *shim, int fd, const char *disk)
 	struct stat st;
 	struct err err;
 
+	/* asb-spawn started it and has looked already */
+	if (shim->box.runtime->is_container) {
+		(void)buf_adds(&b, "{\"ok\":true}");
+		report_send(fd, &b);
+		return;
+	}
 	/* a machine that does not say is one with a network card: the gate refuses it by that name
 	 */
 	if (!shim->box.runtime->count_nics(&shim->box.rt, &nics, &err))

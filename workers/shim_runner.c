@@ -70,7 +70,8 @@ static bool lane_is_valid(const char *name)
 {
 	int64_t id;
 
-	if (!strcmp(name, "drive") || !strcmp(name, "ask") || !strcmp(name, "admin"))
+	if (!strcmp(name, "drive") || !strcmp(name, "ask") || !strcmp(name, "look") ||
+		!strcmp(name, "admin"))
 		return true;
 	return text_has_prefix(name, "exec:") && strlen(name) < LANE_NAME_SIZE &&
 	       text_to_i64(name + 5, 0, INT64_MAX, &id);
@@ -109,6 +110,7 @@ static bool attach_take(struct runner *r, const struct wire_frame *f, struct err
 	struct shim *shim = r->shim;
 	const char *name;
 	struct lane *lane;
+	bool resume = false;
 	int64_t epoch;
 
 	if (!json_parse((const char *)f->payload, f->length, &o, err))
@@ -132,6 +134,8 @@ static bool attach_take(struct runner *r, const struct wire_frame *f, struct err
 		shim->admin_epoch = epoch;
 		fence_all(shim, r);
 	}
+	if (json_get_bool(o, "resume", &resume) && resume && !box_resume(shim, err))
+		return false;
 	streams_rewind(shim, lane);
 	log_info("box=%s lane=%s epoch=%lld attached", shim->name, lane->name, (long long)epoch);
 	return true;
@@ -214,6 +218,26 @@ static bool stream0_take(struct runner *r, const struct wire_frame *f, struct er
 	return box_relay(r->shim, f);
 }
 
+/* The whole box, not a lane of it: answered here. */
+static bool is_box_freeze(const struct runner *r, const struct wire_frame *f)
+{
+	CLEANUP(json) struct json_object *o = NULL;
+	const char *lane;
+	struct err ignored;
+
+	return f->type == WIRE_FREEZE && !f->stream && is_admin(r) &&
+	       json_parse((const char *)f->payload, f->length, &o, &ignored) &&
+	       json_get_text(o, "lane", &lane) && !strcmp(lane, "box");
+}
+
+static bool freeze_take(struct runner *r, struct err *err)
+{
+	static const char done[] = "{\"frozen\":\"box\"}";
+
+	return box_pause(r->shim, err) &&
+	       (peer_send(&r->peer, WIRE_DONE, 0, done, sizeof(done) - 1) || r->peer.ending);
+}
+
 /* A frame for a stream that the runner's lane (or, for admin, anybody) opened. */
 static bool stream_frame(struct runner *r, const struct wire_frame *f, struct err *err)
 {
@@ -229,7 +253,7 @@ static bool stream_frame(struct runner *r, const struct wire_frame *f, struct er
 			return err_set(err, ERR_INVALID, "acknowledges what it never got");
 		return true;
 	}
-	if (f->type == WIRE_CREDIT && s->request == WIRE_TAR_OUT) {
+	if (f->type == WIRE_CREDIT && stream_sends_data(s)) {
 		if (!wire_u64(f, &offset))
 			return err_set(err, ERR_INVALID, "credit without a number");
 		stream_allow(s, offset);
@@ -247,11 +271,16 @@ static bool attached_take(struct runner *r, const struct wire_frame *f, struct e
 	case WIRE_TAR_OUT:
 	case WIRE_STAT:
 	case WIRE_LIST:
+	case WIRE_READ:
+	case WIRE_SEARCH:
+	case WIRE_DIFF:
 		return request_take(r, f);
 	case WIRE_METRICS:
 	case WIRE_PROBE:
 	case WIRE_FREEZE:
 	case WIRE_THAW:
+		if (is_box_freeze(r, f))
+			return freeze_take(r, err);
 		return f->stream ? request_take(r, f) : stream0_take(r, f, err);
 	case WIRE_ANSWER:
 		return stream0_take(r, f, err);

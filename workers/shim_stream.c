@@ -40,6 +40,12 @@ bool stream_is_exec(const struct stream *s)
 	return s->request == WIRE_EXEC;
 }
 
+bool stream_sends_data(const struct stream *s)
+{
+	return s->request == WIRE_TAR_OUT || s->request == WIRE_LIST || s->request == WIRE_READ ||
+	       s->request == WIRE_SEARCH || s->request == WIRE_DIFF;
+}
+
 struct stream *stream_find(struct shim *shim, uint32_t id)
 {
 	for (struct stream *s = shim->streams; s; s = s->next)
@@ -140,7 +146,7 @@ static bool type_fits(const struct stream *s, const struct wire_frame *f)
 	case WIRE_EXIT:
 		return s->request == WIRE_EXEC;
 	case WIRE_DATA:
-		return s->request == WIRE_TAR_OUT;
+		return stream_sends_data(s);
 	case WIRE_CREDIT:
 		return s->request == WIRE_EXEC || s->request == WIRE_TAR_IN;
 	case WIRE_DONE:
@@ -297,7 +303,7 @@ void streams_orphan(struct shim *shim, struct lane *lane)
 		s->orphan = true;
 		/* so that the box comes to its end: nothing more to read, or nothing to wait for */
 		wire_put_u64(all, INT64_MAX);
-		if (s->request == WIRE_TAR_OUT)
+		if (stream_sends_data(s))
 			(void)box_send(shim, WIRE_CREDIT, s->id, all, sizeof(all));
 		else if (s->request == WIRE_TAR_IN)
 			(void)box_send(shim, WIRE_EOF, s->id, NULL, 0);

@@ -25,7 +25,10 @@
 struct config;
 struct json_object;
 struct pool;
+struct size_class;
 
+/* First uid of a box: uid_base + this + slot. */
+#define SPAWN_BOX_UID 16
 /* What follows the isolation class of a box on a site whose slots share one uid. */
 #define SPAWN_NOT_SEPARATED ", slots not separated"
 
@@ -63,3 +66,6 @@ bool spawn_list(const struct config *cfg, struct pool *pool, struct spawn_listed
  * the policy ask for. ERR_FORBIDDEN, reason "policy", naming the first field that differs. */
 bool readback_check(const struct spawn_reply *spawned, const char *machine_json, bool uid_separated,
 	int64_t memory_bytes, int64_t cpus, struct err *err) NODISCARD;
+/* The same of the limits that a machine's own kernel told boxd (its PROBE answer). */
+bool readback_limits(const struct spawn_reply *spawned, const char *probe_json,
+	const struct size_class *class, struct err *err) NODISCARD;

@@ -34,8 +34,7 @@ static bool text_read(
 	return got ? true : err_set(err, ERR_UPSTREAM, "read back %s: nothing there", name);
 }
 
-/* The first word of a line of /proc/PID/status; "" where it is missing. */
-static void status_word(const char *status, const char *key, char out[32])
+void status_word(const char *status, const char *key, char out[32])
 {
 	char line[40];
 	const char *at;
@@ -54,7 +53,7 @@ static void status_word(const char *status, const char *key, char out[32])
 	}
 }
 
-static int64_t status_number(const char *status, const char *key)
+int64_t status_number(const char *status, const char *key)
 {
 	char word[32];
 	int64_t v = -1;

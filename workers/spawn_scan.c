@@ -4,6 +4,7 @@
  * a pidfd that is compared with the marker again after it was opened, so that a number that was
  * reused in between is never hit.
  */
+#include "spawn.h"
 #include "spawn_site.h"
 
 #include <sys/syscall.h>

@@ -17,6 +17,7 @@
 #include "buf.h"
 #include "cleanup.h"
 #include "config.h"
+#include "container.h"
 #include "json.h"
 #include "killpoint.h"
 #include "log.h"
@@ -31,6 +32,9 @@
 #define ANSWER_MAX (128 * 1024)
 /* A cold start of QEMU on a busy machine takes a second or two; a clone that takes this hangs. */
 #define REPORT_MS 30000
+/* A container's end: its engine may take a while on a loaded machine. */
+#define KILL_MS 60000
+#define SWEEP_MS 60000
 
 struct server {
 	struct spawn_site *site;
@@ -46,6 +50,7 @@ struct client {
 	struct pool *pool;
 	struct spawn_request rq;
 	struct started started;
+	bool shim_has_spoken; /* of a container: before its launch was told */
 	struct watch *report, *timer;
 };
 
@@ -98,41 +103,90 @@ static bool box_kill(struct spawn_site *site, const struct spawn_request *rq, st
 	       dirs_remove(site, rq->box, rq->uid, err);
 }
 
+/* The end of a container, which nobody waits for: its record stays until it is proved gone. */
+static void container_abandon(struct client *c, const struct engine *e)
+{
+	struct err ignored;
+	int report;
+
+	if (container_kill(c->server->site, &c->rq, e, &report, &ignored))
+		(void)close(report);
+	else
+		log_error("box=%s not cleaned: %s", c->rq.box, ignored.msg);
+}
+
 static void spawn_fail(struct client *c, const struct err *err)
 {
+	const struct engine *e = container_recorded(c->server->site, c->rq.box);
 	struct err ignored;
 
 	log_warn("box=%s spawn failed: %s", c->rq.box, err->msg);
-	if (!box_kill(c->server->site, &c->rq, &ignored))
+	if (e)
+		container_abandon(c, e);
+	else if (!box_kill(c->server->site, &c->rq, &ignored))
 		log_error("box=%s not cleaned: %s", c->rq.box, ignored.msg);
 	answer_err(c, err);
 	spawn_done(c);
 }
 
-static bool report_take(struct client *c, struct buf *out, struct err *err)
+/* What the shim says, or the child that starts a container first. */
+static bool report_read(struct client *c, struct json_object **out, struct err *err)
 {
-	CLEANUP(json) struct json_object *report = NULL;
-	const char *message = "no reason given";
+	const char *message = "no reason given", *fix = NULL, *code = NULL;
 	char text[64 * 1024];
 	ssize_t n = recv(c->started.report, text, sizeof(text), MSG_DONTWAIT);
 	bool ok;
 
 	if (n <= 0)
 		return err_set(err, ERR_UPSTREAM, "the shim ended before it had started the box");
-	if (!json_parse(text, (size_t)n, &report, err) || !json_get_bool(report, "ok", &ok))
+	if (!json_parse(text, (size_t)n, out, err) || !json_get_bool(*out, "ok", &ok))
 		return err_set(err, ERR_UPSTREAM, "the shim's report cannot be read");
-	(void)json_get_text(report, "message", &message);
-	if (!ok)
-		return err_set(err, ERR_UPSTREAM, "start box: %s", message);
+	if (ok)
+		return true;
+	(void)json_get_text(*out, "message", &message);
+	(void)json_get_text(*out, "code", &code);
+	(void)json_get_text(*out, "fix", &fix);
+	(void)err_set(err, ERR_UPSTREAM, "start box: %s", message);
+	return err_advise(err, code, fix);
+}
+
+/* The container runs and its shim was started: its read-back is kept until the shim has spoken. */
+static bool launched_take(struct client *c, struct json_object *report, struct err *err)
+{
+	int64_t pid, uid;
+	struct proc p;
+
+	if (!json_get_i64(report, "pid", &pid) || !json_get_i64(report, "uid", &uid))
+		return err_set(err, ERR_UPSTREAM, "the launch's report is not whole");
+	c->started.pid = (pid_t)pid;
+	c->started.pid_start = proc_read(c->started.pid, &p) ? p.start : 0;
+	c->started.uid = (uid_t)uid;
+	c->started.readback = json_text(json_get(report, "readback"), c->pool);
+	return true;
+}
+
+/* Slots whose boxes share a uid say so. */
+static bool is_separated(const struct client *c)
+{
+	const struct engine *e = engine_find(c->rq.runtime->name);
+
+	return c->server->site->cfg->uid_base && (!e || e->namespaced);
+}
+
+static bool report_take(
+	struct client *c, struct json_object *report, struct buf *out, struct err *err)
+{
 	(void)buf_addf(out, "{\"ok\":true,\"pid\":%d,\"pid_start\":%lld,\"uid\":%u,\"template\":",
-		c->started.pid, (long long)c->started.pid_start, c->rq.uid);
+		c->started.pid, (long long)c->started.pid_start, c->started.uid);
 	if (c->started.template_key)
 		json_add_quoted(out, c->started.template_key, strlen(c->started.template_key));
 	else
 		(void)buf_adds(out, "null");
 	(void)buf_addf(out, ",\"isolation\":\"%s%s\",\"readback\":", c->rq.runtime->isolation,
-		c->server->site->cfg->uid_base ? "" : SPAWN_NOT_SEPARATED);
-	if (!facts_read(c->pool, &c->rq, report, out, err))
+		is_separated(c) ? "" : SPAWN_NOT_SEPARATED);
+	if (c->started.readback)
+		(void)buf_adds(out, c->started.readback);
+	else if (!facts_read(c->pool, &c->rq, report, out, err))
 		return false;
 	(void)buf_addc(out, '}');
 	return true;
@@ -141,12 +195,28 @@ static bool report_take(struct client *c, struct buf *out, struct err *err)
 static void report_ready(struct loop *loop, uint32_t events, void *arg)
 {
 	CLEANUP(buf) struct buf b = BUF_INIT(ANSWER_MAX);
+	CLEANUP(json) struct json_object *report = NULL;
 	struct client *c = arg;
 	struct err err;
 
 	(void)loop;
 	(void)events;
-	if (!report_take(c, &b, &err)) {
+	if (!report_read(c, &report, &err)) {
+		spawn_fail(c, &err);
+		return;
+	}
+	if (json_get(report, "readback")) {
+		if (!launched_take(c, report, &err)) {
+			spawn_fail(c, &err);
+			return;
+		}
+		if (!c->shim_has_spoken)
+			return;
+	} else if (c->rq.runtime->is_container && !c->started.readback) {
+		c->shim_has_spoken = true; /* who started it is still to speak */
+		return;
+	}
+	if (!report_take(c, report, &b, &err)) {
 		spawn_fail(c, &err);
 		return;
 	}
@@ -214,12 +284,67 @@ static bool verb_spawn(struct client *c, struct json_object *o, struct err *err)
 	return true;
 }
 
+/* The child that ended a container has said how that went. */
+static void kill_ready(struct loop *loop, uint32_t events, void *arg)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(ANSWER_MAX);
+	struct client *c = arg;
+	char text[4096];
+	ssize_t n = recv(c->started.report, text, sizeof(text), MSG_DONTWAIT);
+	struct err err;
+
+	(void)loop;
+	(void)events;
+	if (n > 0) {
+		(void)buf_add(&b, text, (size_t)n);
+		log_info("box=%s slot=%d %s", c->rq.box, c->rq.slot, b.data);
+		answer(c, &b);
+	} else {
+		(void)err_set(&err, ERR_INTERNAL, "the end of the container was not proved");
+		answer_err(c, &err);
+	}
+	spawn_done(c);
+}
+
+static void kill_late(struct loop *loop, uint32_t events, void *arg)
+{
+	struct client *c = arg;
+	struct err err;
+
+	(void)loop;
+	(void)events;
+	(void)err_set(&err, ERR_TIMEOUT, "the container does not end within %d ms", KILL_MS);
+	answer_err(c, &err);
+	spawn_done(c);
+}
+
+static bool kill_container(
+	struct client *c, const struct spawn_request *rq, const struct engine *e, struct err *err)
+{
+	struct server *s = c->server;
+
+	if (!container_kill(s->site, rq, e, &c->started.report, err))
+		return false;
+	c->pool = pool_new();
+	c->rq = *rq;
+	c->rq.box = pool_strdup(c->pool, rq->box);
+	c->report = loop_add_fd(s->loop, c->started.report, EPOLLIN, kill_ready, c);
+	c->timer = loop_add_timer(s->loop, KILL_MS, 0, kill_late, c);
+	return true;
+}
+
 static bool verb_kill(struct client *c, struct json_object *o, struct err *err)
 {
 	CLEANUP(buf) struct buf b = BUF_INIT(64);
 	struct spawn_request rq = {0};
+	const struct engine *e;
 
-	if (!request_box(c->server->site, o, &rq, err) || !box_kill(c->server->site, &rq, err))
+	if (!request_box(c->server->site, o, &rq, err))
+		return false;
+	e = container_recorded(c->server->site, rq.box);
+	if (e)
+		return kill_container(c, &rq, e, err);
+	if (!box_kill(c->server->site, &rq, err))
 		return false;
 	log_info("box=%s slot=%d gone", rq.box, rq.slot);
 	(void)buf_adds(&b, "{\"ok\":true}");
@@ -351,6 +476,13 @@ static void stop(struct loop *loop, uint32_t events, void *arg)
 	loop_stop(loop);
 }
 
+static void sweep(struct loop *loop, uint32_t events, void *arg)
+{
+	(void)loop;
+	(void)events;
+	containers_sweep(arg);
+}
+
 bool spawn_serve(struct spawn_site *site, int listener, struct err *err)
 {
 	CLEANUP(loop) struct loop *loop = loop_new();
@@ -361,6 +493,8 @@ bool spawn_serve(struct spawn_site *site, int listener, struct err *err)
 	(void)loop_add_signal(loop, SIGINT, stop, NULL);
 	(void)loop_add_signal(loop, SIGCHLD, children_reap, NULL);
 	(void)loop_add_fd(loop, listener, EPOLLIN, client_accept, &s);
+	if (site->has_root)
+		(void)loop_add_timer(loop, 0, SWEEP_MS, sweep, site);
 	loop_run(loop);
 	return true;
 }

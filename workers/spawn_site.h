@@ -18,13 +18,14 @@ struct pool;
 struct size_class;
 struct template;
 
-/* First uid of a box: uid_base + this + slot. */
-#define SPAWN_BOX_UID 16
 /* The shim's descriptors by number; 0 and 1 are /dev/null, 2 is the log. */
 #define SHIM_FD_LISTEN 3
 #define SHIM_FD_REPORT 4
 #define SHIM_FD_MEM 5
 #define SHIM_FD_STATE 6
+/* a container's, which was started before its shim */
+#define SHIM_FD_CHANNEL 7
+#define SHIM_FD_PIDFD 8
 /* "asb-SITE-BOX" */
 #define MARKER_SIZE 160
 
@@ -37,6 +38,7 @@ struct spawn_site {
 	int box_run_dir;	 /* RUN_DIR/box */
 	int box_state_dir;	 /* STATE_DIR/box */
 	struct loaded *loaded;	 /* templates held, spawn_template.c */
+	bool has_root;		 /* kept, for container engines */
 };
 
 struct spawn_request {
@@ -105,11 +107,34 @@ struct started {
 	int64_t pid_start;
 	int report; /* the caller's to close */
 	const char *template_key;
+	uid_t uid;	      /* that the box's process must have */
+	const char *readback; /* of a container, once it was launched */
 };
 bool start_shim(struct spawn_site *site, struct pool *pool, const struct spawn_request *rq,
 	struct started *out, struct err *err) NODISCARD;
 
+/* What the shim's environment says of the box. */
+const char *const *shim_environment(struct spawn_site *site, struct pool *pool,
+	const struct spawn_request *rq, const char *image_dir);
+
+/* --- spawn_container.c --- */
+/* Starts the container and then its shim, in a child: *report first says {"ok":true,"pid":N (the
+ * shim's),"readback":{..}}, or how it failed, and then what the shim says. */
+bool launch_container(struct spawn_site *site, const struct spawn_request *rq, int listener,
+	struct started *out, struct err *err) NODISCARD;
+/* The engine that has, or may have, a container of this box; NULL: none has. The record is made
+ * before the container and outlives it, a reboot too. */
+const struct engine *container_recorded(const struct spawn_site *site, const char *box);
+/* Ends the box in a child of ours; *report says {"ok":true} when it is proved gone. */
+bool container_kill(struct spawn_site *site, const struct spawn_request *rq, const struct engine *e,
+	int *report, struct err *err) NODISCARD;
+/* In a child: removes containers of this site that have no record. */
+void containers_sweep(struct spawn_site *site);
+
 /* --- spawn_facts.c --- */
+/* A line of /proc/PID/status: its first word ("" where it is missing), or that as a number (-1). */
+void status_word(const char *status, const char *key, char out[32]);
+int64_t status_number(const char *status, const char *key);
 /* Appends what the kernel says of the box's process, the reply's "readback"; report is the shim's.
  */
 bool facts_read(struct pool *pool, const struct spawn_request *rq, struct json_object *report,

@@ -71,9 +71,11 @@ static void env_add_i64(struct environment *e, const char *name, int64_t value)
 	env_add(e, name, pool_printf(e->pool, "%lld", (long long)value));
 }
 
-static void env_fill(struct spawn_site *site, const struct spawn_request *rq, const char *image_dir,
-	struct environment *e)
+const char *const *shim_environment(struct spawn_site *site, struct pool *pool,
+	const struct spawn_request *rq, const char *image_dir)
 {
+	struct environment *e = POOL_NEW(pool, struct environment);
+
 	/* how the shim's times are set, and what tests do to it; all else of ours stays here */
 	static const char *const passed[] = {
 		"ASB_SHIM_DEADMAN_MS",
@@ -85,6 +87,8 @@ static void env_fill(struct spawn_site *site, const struct spawn_request *rq, co
 		"ASB_FAULT_DIR",
 #endif
 	};
+
+	*e = (struct environment){.pool = pool};
 	env_add(e, "ASB_BOX", rq->box);
 	env_add(e, "ASB_RUNTIME", rq->runtime->name);
 	env_add(e, "ASB_IMAGE_DIR", image_dir);
@@ -99,6 +103,7 @@ static void env_fill(struct spawn_site *site, const struct spawn_request *rq, co
 	env_add(e, "ASB_LOG_LEVEL", site->cfg->log_level);
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		env_add(e, passed[i], getenv(passed[i]));
+	return e->list;
 }
 
 static bool shim_exec(struct spawn_site *site, struct pool *pool, const struct spawn_request *rq,
@@ -109,9 +114,12 @@ static bool shim_exec(struct spawn_site *site, struct pool *pool, const struct s
 	/* argv[0] is the marker that scans look for; the program is found by its path */
 	const char *const argv[] = {rq->marker, pool_printf(pool, "%d", rq->slot), NULL};
 	struct child_fd fds[4] = {{listener, SHIM_FD_LISTEN}};
-	struct environment env = {.pool = pool};
-	struct child c = {
-		.path = program, .argv = argv, .env = env.list, .fds = fds, .nfds = 2, .cwd = "/"};
+	struct child c = {.path = program,
+		.argv = argv,
+		.env = shim_environment(site, pool, rq, image_dir),
+		.fds = fds,
+		.nfds = 2,
+		.cwd = "/"};
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -124,7 +132,6 @@ static bool shim_exec(struct spawn_site *site, struct pool *pool, const struct s
 		fds[3] = (struct child_fd){state_fd, SHIM_FD_STATE};
 		c.nfds = 4;
 	}
-	env_fill(site, rq, image_dir, &env);
 	c.own_session = true;
 	c.uid = rq->uid == geteuid() ? 0 : rq->uid; /* 0: stay */
 	if (!child_start(&c, err))
@@ -150,6 +157,9 @@ bool start_shim(struct spawn_site *site, struct pool *pool, const struct spawn_r
 
 	if (!slot_prepare(site, rq, err))
 		return false;
+	if (rq->runtime->is_container)
+		return dirs_make(site, rq, NULL, &listener, err) &&
+		       launch_container(site, rq, listener, out, err);
 	if (rq->runtime->has_image && !template_for(site, rq, cold, &image_dir, &disk, &tpl, err))
 		return false;
 	if (tpl && tpl->key && !template_open_state(tpl, &state, err))
@@ -162,6 +172,7 @@ bool start_shim(struct spawn_site *site, struct pool *pool, const struct spawn_r
 		return false;
 	}
 	out->template_key = tpl ? tpl->key : NULL;
+	out->uid = rq->uid;
 	out->pid_start = proc_read(out->pid, &p) ? p.start : 0;
 	return true;
 }

@@ -14,18 +14,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "box_pool.h"
 #include "cleanup.h"
 #include "config.h"
+#include "container.h"
 #include "db.h"
 #include "log.h"
 #include "pool.h"
 #include "queries.h"
+#include "spawn.h"
 #include "text.h"
 #include "worker.h"
 
 #define RUNNER_FIRST_MS 2000 /* how long an attached runner may take to say how its box ended */
 #define YOUNG_MS 10000	     /* a process younger than this may have a row we have not seen */
-#define UID_BOXES 16	     /* first box uid after uid_base */
 #define ABSENT_MS 100000     /* shims end after 120 s without a worker */
 
 /* Boxes whose process was found gone, and since when. */
@@ -113,6 +115,20 @@ static bool box_lost(struct worker *w, int64_t id, const char *name, struct err 
 	return true;
 }
 
+/* One that was claimed in this instant is its runner's to see to. */
+static bool pooled_lost(struct worker *w, int64_t id, struct err *err)
+{
+	bool dropped;
+
+	return box_pool_drop(w->db, w->host, id, "box_lost", w->cfg->destroying_ms, &dropped, err);
+}
+
+/* There is a process, and a shim that waits for a word. */
+static bool is_up(const char *state)
+{
+	return !strcmp(state, "ready") || !strcmp(state, "pooled");
+}
+
 bool sweep_lost_boxes(struct worker *w, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
@@ -124,13 +140,15 @@ bool sweep_lost_boxes(struct worker *w, struct err *err)
 		bool has_job = result_bool(&res, i, 6);
 
 		/* creating: its runner is about to tell us the process, or makes it anew */
-		if (result_is_null(&res, i, 4) || strcmp(result_text(&res, i, 2), "ready") ||
+		if (result_is_null(&res, i, 4) || !is_up(result_text(&res, i, 2)) ||
 			pid_start(result_i64(&res, i, 4)) == result_i64(&res, i, 5))
 			continue;
 		since = gone_since(w, id);
 		if (has_job && time_boot_ms() - since < RUNNER_FIRST_MS)
 			continue;
-		if (!box_lost(w, id, result_text(&res, i, 1), err))
+		if (!(!strcmp(result_text(&res, i, 2), "pooled")
+				    ? pooled_lost(w, id, err)
+				    : box_lost(w, id, result_text(&res, i, 1), err)))
 			return false;
 	}
 	watches_prune(w, false);
@@ -145,7 +163,7 @@ bool sweep_pings(struct worker *w, struct err *err)
 	if (!db_query(w->db, Q_WORKER_HOST_BOXES, ARGS(db_text(w->host)), &res, err))
 		return false;
 	for (int i = 0; i < res.rows; i++)
-		if (!strcmp(result_text(&res, i, 2), "ready"))
+		if (is_up(result_text(&res, i, 2)))
 			ask_ping(w, result_text(&res, i, 1));
 	return true;
 }
@@ -208,7 +226,9 @@ static bool orphan_check(struct worker *w, const char *pid, struct err *err)
 		return false;
 	if (res.rows)
 		return true;
-	slot = w->cfg->uid_base > 0 ? (int)((int64_t)uid - w->cfg->uid_base - UID_BOXES) : 0;
+	slot = w->cfg->uid_base > 0 ? (int)((int64_t)uid - w->cfg->uid_base - SPAWN_BOX_UID) : 0;
+	if (w->cfg->uid_base > 0 && (slot < 0 || slot >= 240))
+		slot = container_slot(uid, (uid_t)(w->cfg->uid_base + SPAWN_BOX_UID));
 	if (slot < 0 || slot >= 240)
 		return true;
 	log_warn("box=%s pid=%s has no live row, killing it", box, pid);

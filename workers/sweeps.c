@@ -11,6 +11,7 @@
 #include "db.h"
 #include "job.h"
 #include "log.h"
+#include "look.h"
 #include "loop.h"
 #include "queries.h"
 #include "worker.h"
@@ -61,6 +62,14 @@ static bool expired(struct worker *w, struct err *err)
 	       destroy_each(w, &res, "max_duration", err);
 }
 
+static bool idle(struct worker *w, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	return db_query(w->db, Q_WORKER_SWEEP_IDLE, ARGS(db_text(w->host)), &res, err) &&
+	       destroy_each(w, &res, "idle", err);
+}
+
 static bool unanswered(struct worker *w, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
@@ -86,6 +95,11 @@ static bool host_seen(struct worker *w, struct err *err)
 static bool partitions(struct worker *w, struct err *err)
 {
 	return db_query(w->db, Q_WORKER_SWEEP_PARTITIONS, NO_ARGS, NULL, err);
+}
+
+static bool looks(struct worker *w, struct err *err)
+{
+	return look_sweep(w->db, LOOK_KEPT_MS, err);
 }
 
 static bool old_rows(struct worker *w, struct err *err)
@@ -124,10 +138,13 @@ const struct sweep sweeps[] = {
 	{"pings", 10000, sweep_pings},
 	{"stuck", 5000, stuck},
 	{"expired", 5000, expired},
+	{"idle", 5000, idle},
+	{"pool", 1000, sweep_pool},
 	{"unanswered", 30000, unanswered},
 	{"overdue", 10000, overdue},
 	{"host_seen", 10000, host_seen},
 	{"partitions", 60000, partitions},
+	{"looks", 60000, looks},
 	{"old_rows", 600000, old_rows},
 	{"retention", 60000, retention},
 	{NULL, 0, NULL},

@@ -8,6 +8,7 @@
 
 #include "err.h"
 
+struct config;
 struct worker;
 
 struct sweep {
@@ -19,6 +20,11 @@ struct sweep {
 extern const struct sweep sweeps[]; /* ends with a NULL name */
 void sweeps_start(struct worker *w);
 void sweeps_end(struct worker *w);
+
+/* --- sweep_pool.c --- */
+bool sweep_pool(struct worker *w, struct err *err) NODISCARD;
+/* Boxes that are kept ahead of each image and class; 0: there is no pool. */
+int64_t box_pool_level(const struct config *cfg);
 
 /* --- sweep_boxes.c --- */
 bool sweep_lost_boxes(struct worker *w, struct err *err) NODISCARD;

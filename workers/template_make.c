@@ -29,6 +29,7 @@
 #define WARM_MS 120000
 /* Streams are never used twice in a box; a box counts from 1, so these are out of its way. */
 #define WARM_STREAM 0x7fffff00u
+#define WARM_MAX 8192 /* bytes of an image's warm file */
 #define PAGE 4096
 
 struct making {
@@ -64,16 +65,35 @@ static void remove_dir(void *path)
 	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static bool warm_up(struct boxlink *l, struct err *err)
+/* What the image's recipe says boxes will run; "" where it says nothing. */
+static bool warm_script(struct making *m, const char **out, struct err *err)
 {
-	static const char *const commands[][4] = {
-		{"/bin/bash", "-c", "git --version; python3 -c pass; ls -la /; cat /etc/os-release",
-			NULL},
-		{"/bin/bash", "-c", "git --version; python3 -c pass; /bin/true", NULL},
+	const char *path = pool_printf(m->pool, "%s/warm", m->image->dir);
+	CLEANUP(file) FILE *f = fopen(path, "re");
+	char *text = pool_alloc(m->pool, WARM_MAX + 1);
+
+	*out = text;
+	if (!f)
+		return errno == ENOENT || err_errno(err, ERR_INTERNAL, "%s", path);
+	text[fread(text, 1, WARM_MAX, f)] = '\0';
+	return !ferror(f) || err_errno(err, ERR_INTERNAL, "%s", path);
+}
+
+static bool warm_up(struct making *m, struct boxlink *l, struct err *err)
+{
+	const char *script;
+
+	if (!warm_script(m, &script, err))
+		return false;
+	/* the second time is what boxes will see; it must succeed, or the image is broken */
+	const char *const commands[][4] = {
+		{"/bin/sh", "-c", script, NULL},
+		{"/bin/sh", "-ec", script, NULL},
 		{"/bin/sync", NULL},
 	};
 
-	for (uint32_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+	/* an image of a person's own may hold nothing that could be run for nothing */
+	for (uint32_t i = 0; *script && i < sizeof(commands) / sizeof(commands[0]); i++) {
 		CLEANUP(boxlink_exit) struct boxlink_exit e = {0};
 
 		if (!boxlink_exec(l, WARM_STREAM + i, "agent", commands[i], WARM_MS, &e, err))
@@ -104,7 +124,7 @@ static bool boot_and_warm(struct making *m, struct qemu *q, struct err *err)
 		return err_wrap(err, "boot (console: %s)", tail.data);
 	}
 	step(m, "warming it up");
-	return warm_up(&l, err);
+	return warm_up(m, &l, err);
 }
 
 /* Writes the memory to a file in which pages of zeros, most of all, are holes. */
