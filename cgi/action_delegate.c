@@ -20,7 +20,6 @@
 #include "text.h"
 
 #define TITLE_MAX 80 /* bytes of a title that is made of the task */
-#define MIB (1024 * 1024)
 
 struct delegate {
 	const char *task, *agent, *upload, *dir, *image, *title;
@@ -86,18 +85,11 @@ static const char *make_title(struct pool *pool, const char *task)
 static bool set_size(
 	const struct config *cfg, const struct delegate *in, struct run_new *run, struct err *err)
 {
-	const struct size_class *size =
-		size_class_for(in->memory_mb ? in->memory_mb : cfg->box_memory_mb,
-			in->cpus ? in->cpus : cfg->box_cpus);
-	const struct size_class *largest = size_classes;
+	const struct size_class *size;
 
-	if (!size) {
-		while (largest[1].name)
-			largest++;
-		return err_set(err, ERR_INVALID,
-			"memory_mb, cpus: the largest box has %lld MB and %lld cpus",
-			(long long)(largest->memory_bytes / MIB), (long long)largest->cpus);
-	}
+	if (!size_class_choose(in->memory_mb ? in->memory_mb : cfg->box_memory_mb,
+		    in->cpus ? in->cpus : cfg->box_cpus, &size, err))
+		return false;
 	run->size_class = size->name;
 	run->memory_bytes = size->memory_bytes;
 	run->cpus = size->cpus;
@@ -166,6 +158,7 @@ static bool delegate(struct call *c, const void *input, struct err *err)
 	run.image = in->image ? in->image : agent_list[agent].image;
 	if (!run.image)
 		run.image = cfg->box_image;
+	run.image_key = image_key(c->pool, cfg, run.image);
 	if (!check_ready(cfg, agent, err) || !image_check(c->pool, cfg, run.image, err) ||
 		!set_size(cfg, in, &run, err) || !set_trees(c, in, &run, err) ||
 		!run_delegate(c->db, &run, &made, err))

@@ -8,6 +8,7 @@
 #include "images.h"
 #include "json.h"
 #include "pool.h"
+#include "queries.h"
 #include "site.h"
 #include "size_class.h"
 #include "version.h"
@@ -97,6 +98,17 @@ static struct json_object *limits(const struct config *cfg)
 	return o;
 }
 
+/* Who signs receipts; null: nobody has yet. */
+static bool add_receipt_key(struct call *c, struct json_object *o, struct err *err)
+{
+	CLEANUP(result) struct result res = {0};
+
+	if (!db_query(c->db, Q_RECEIPT_KEY_NEWEST, NO_ARGS, &res, err))
+		return false;
+	json_add_text(o, "receipt_key", res.rows ? result_text(&res, 0, 0) : NULL);
+	return true;
+}
+
 static bool site(struct call *c, const void *input, struct err *err)
 {
 	const struct config *cfg = c->site->cfg;
@@ -118,7 +130,7 @@ static bool site(struct call *c, const void *input, struct err *err)
 	json_add(o, "limits", limits(cfg));
 	/* whole seconds, rounded up: a page that waits a little longer for one does no harm */
 	json_add_i64(o, "heartbeat_s", (cfg->heartbeat_ms + 999) / 1000);
-	return call_add_caller(c, o, err) && call_answer(c, 200, o);
+	return add_receipt_key(c, o, err) && call_add_caller(c, o, err) && call_answer(c, 200, o);
 }
 
 const struct action action_site = {
@@ -131,7 +143,8 @@ const struct action action_site = {
 		   "\"ready\",\"why\"}],\"images\":[{\"name\",\"default\"}],\"classes\":[{\"name\","
 		   "\"memory_mb\",\"cpus\",\"disk_mb\"}],\"defaults\":{\"agent\",\"image\","
 		   "\"memory_mb\",\"cpus\"},\"git_hosts\":[name],\"limits\":{\"task_bytes\","
-		   "\"upload_bytes\",\"answer_bytes\"},\"heartbeat_s\",\"caller\":{\"kind\","
+		   "\"upload_bytes\",\"answer_bytes\"},\"heartbeat_s\",\"receipt_key\",\"caller\":{"
+		   "\"kind\","
 		   "\"name\"}}",
 	.run = site,
 };

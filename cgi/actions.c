@@ -7,17 +7,21 @@
 
 #include "buf.h"
 
-extern const struct action action_blob, action_delegate, action_egress, action_exec,
-	action_exec_get, action_fleet, action_healthz, action_log, action_log_ndjson,
-	action_log_search, action_log_txt, action_login, action_logout, action_metrics,
-	action_monitor, action_resume, action_session, action_signin_code, action_site,
-	action_teardown, action_trace, action_upload, action_watch;
+extern const struct action action_blob, action_capabilities, action_create_sandbox, action_delegate,
+	action_destroy_sandbox, action_diff, action_egress, action_exec, action_exec_get,
+	action_fleet, action_get_files, action_get_process_logs, action_healthz, action_list_files,
+	action_log, action_log_ndjson, action_log_search, action_log_txt, action_login,
+	action_logout, action_look_get, action_metrics, action_monitor, action_pool_status,
+	action_read_file, action_receipt, action_resume, action_run, action_sandboxes,
+	action_search_files, action_session, action_signin_code, action_site, action_teardown,
+	action_trace, action_upload, action_watch;
 
 const struct action *const actions[] = {
 	&action_delegate,
 	&action_upload,
 	&action_fleet,
 	&action_monitor,
+	&action_pool_status,
 	&action_watch,
 	&action_trace,
 	&action_egress,
@@ -25,10 +29,23 @@ const struct action *const actions[] = {
 	&action_teardown,
 	&action_exec,
 	&action_exec_get,
+	&action_create_sandbox,
+	&action_run,
+	&action_get_process_logs,
+	&action_destroy_sandbox,
+	&action_sandboxes,
+	&action_capabilities,
+	&action_receipt,
 	&action_log,
 	&action_log_search,
 	&action_log_txt,
 	&action_log_ndjson,
+	&action_list_files,
+	&action_read_file,
+	&action_search_files,
+	&action_diff,
+	&action_get_files,
+	&action_look_get,
 	&action_blob,
 	&action_healthz,
 	&action_metrics,
@@ -107,7 +124,23 @@ static const char shapes[] =
 	"`\"run\":{\"session\",\"title\",\"state\"}`.\n\n"
 	"EXEC: `{\"exec\",\"session\",\"state\",\"exit_code\",\"signal\",\"timed_out\",\"oom\","
 	"\"stdout\",\"stderr\",\"truncated\",\"duration_ms\",\"reason\",\"created_at\","
-	"\"started_at\",\"finished_at\"}`.\n";
+	"\"started_at\",\"finished_at\"}`.\n\n"
+	"SANDBOX: `{\"sandbox_id\",\"state\",\"status\",\"language\",\"network\","
+	"\"isolation\",\"runtime\",\"image\",\"workdir\",\"limits\",\"packages\","
+	"\"installed\",\"seal\",\"reason\",\"detail\",\"created_at\",\"ready_at\","
+	"\"used_at\",\"expires_at\",\"gone_at\"}`; `status` is `destroyed` once it is proved "
+	"gone.\n\n"
+	"RESULT: `{\"sandbox_id\",\"process_id\",\"exec\",\"state\",\"stdout\",\"stderr\","
+	"\"exit_code\",\"signal\",\"success\",\"timed_out\",\"oom\",\"language\","
+	"\"background\",\"truncated\",\"duration_ms\",\"timeout_ms\",\"code_sha256\","
+	"\"checks\",\"reason\",\"created_at\",\"started_at\",\"finished_at\"}`. stdout and stderr "
+	"end after "
+	"20,000 characters with a mark. A program's own exit code is a result: `success` is null "
+	"while it runs. `checks` is null, or what its output says of tests: "
+	"`{\"framework\",\"passed\",\"failed\",\"skipped\","
+	"\"failures\":[{\"name\",\"message\"}]}`.\n\n"
+	"LOOK: `{\"look\",\"op\",\"state\",\"sandbox_id\",\"session\"}` and, once `state` is "
+	"`done`, what each action names; looking.md has the limits.\n";
 
 void actions_print(struct buf *b)
 {

@@ -44,6 +44,23 @@ bool image_is_built(struct pool *pool, const struct config *cfg, const char *nam
 	       !access(pool_printf(pool, "%s/images/by-name/%s", cfg->cache_dir, name), F_OK);
 }
 
+const char *image_key(struct pool *pool, const struct config *cfg, const char *name)
+{
+	char target[256];
+	const char *slash;
+	ssize_t n =
+		!text_is_name(name)
+			? -1
+			: readlink(pool_printf(pool, "%s/images/by-name/%s", cfg->cache_dir, name),
+				  target, sizeof(target) - 1);
+
+	if (n < 0)
+		return "";
+	target[n] = '\0';
+	slash = strrchr(target, '/');
+	return pool_strdup(pool, slash ? slash + 1 : target);
+}
+
 bool image_check(struct pool *pool, const struct config *cfg, const char *name, struct err *err)
 {
 	const char *const *list = images_list(pool, cfg);

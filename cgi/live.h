@@ -146,7 +146,8 @@ void turn_run(struct loop *loop, uint32_t events, void *arg);
 /* --- live_waits.c --- */
 /* Takes fd over on success only. */
 bool wait_open(struct live *live, const struct live_request *lr, int fd, struct err *err) NODISCARD;
-void waits_dirty(struct live *live, bool is_exec, int64_t id);
+/* Something has changed with what PostgreSQL calls NEWS ID: r a run, x an exec, b a box. */
+void waits_dirty(struct live *live, char news, int64_t id);
 void waits_rescan(struct live *live);
 /* The callback of live.wait_timer. */
 void waits_expire(struct loop *loop, uint32_t events, void *arg);

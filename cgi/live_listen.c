@@ -30,12 +30,10 @@ static void news(struct live *live, const char *channel, char *word)
 	else if (is_log && word[0] == 'r') {
 		source_dirty(live, SOURCE_TRACE, id);
 		activity_note(live, id);
-	} else if (word[0] == 'x')
-		waits_dirty(live, true, id);
-	else if (word[0] == 'r' || word[0] == 'b')
+	} else if (word[0] == 'r' || word[0] == 'b')
 		source_dirty(live, SOURCE_FEED, 0);
-	if (!is_log && word[0] == 'r')
-		waits_dirty(live, false, id);
+	if (!is_log)
+		waits_dirty(live, word[0], id);
 }
 
 static void news_list(struct live *live, const char *channel, char *words)
