@@ -1,5 +1,5 @@
 /*
- * The log on the screen: plain DOM, a pool of rows that are moved and filled anew as one scrolls, so
+ * The log on the screen: plain DOM, a window of rows that is moved and filled anew as one scrolls, so
  * that a log of any length costs what is visible. It follows the end while one is at the end, and never
  * moves what one reads. The places of lines come from LogLines; search and buttons are log.js's.
  */
@@ -8,7 +8,7 @@ import { CUT_NOTE, LogLines } from './loglines.js'
 
 /** Height of a screen row, as in run.css. */
 export const ROW = 20
-const OVERSCAN = 8
+const OVERSCAN = 4
 /* Browsers clamp elements somewhere above 17 million pixels; longer logs scroll in coarser steps. */
 const TALLEST = 16_000_000
 /* A row draws this many pieces at most: colours end there, text does not. */
@@ -31,10 +31,15 @@ export class LogView {
 		this.lines = new LogLines(options.fetchLines, (what) => this.came(what))
 		this.space = document.createElement('div')
 		this.space.className = 'log-space'
+		/* rows follow one another in it, and one transform places them all */
+		this.window = document.createElement('div')
+		this.window.className = 'log-window'
+		this.space.append(this.window)
 		box.replaceChildren(this.space)
 		/** @type {Map<number, HTMLElement>} rows on the screen by line */
 		this.shown = new Map()
-		this.spare = []
+		/** @type {Map<HTMLElement, string>} what rows are filled with */
+		this.filled = new Map()
 		this.follow = true
 		this.seen = 0
 		this.goal = null
@@ -167,7 +172,7 @@ export class LogView {
 
 	/** Fills all rows anew. */
 	refresh() {
-		for (const row of this.shown.values()) row.dataset.key = ''
+		this.filled.clear()
 		this.draw()
 	}
 
@@ -215,14 +220,9 @@ export class LogView {
 		const line = lines.lineAt(top / ROW)
 		this.top = { line, inside: top - lines.rowOf(line) * ROW }
 		lines.want(first, last)
-		for (const [n, row] of this.shown)
-			if (n < first || n >= last) {
-				this.shown.delete(n)
-				this.spare.push(row)
-			}
-		const shift = box.scrollTop - top // asked once: each answer after a change would lay out anew
-		for (let n = first; n < last; n++) this.place(n, shift)
-		for (const row of this.spare.splice(0)) row.remove()
+		this.window.style.transform = `translateY(${lines.rowOf(first) * ROW + box.scrollTop - top}px)`
+		this.arrange(first, last)
+		for (let n = first; n < last; n++) this.fillOnce(this.shown.get(n), n)
 		if (this.follow) this.seen = lines.total
 		this.tell()
 	}
@@ -238,39 +238,53 @@ export class LogView {
 		this.told = { ...state }
 	}
 
-	place(n, shift) {
-		let row = this.shown.get(n)
-		if (!row) {
-			row = this.spare.pop() ?? this.newRow()
+	/* Rows for the lines from..to, in their order. What stays is not touched, what is left over is taken again. */
+	arrange(from, to) {
+		const spare = []
+		for (const [n, row] of this.shown)
+			if (n < from || n >= to) {
+				this.shown.delete(n)
+				spare.push(row)
+			}
+		let next = this.window.firstChild
+		for (let n = from; n < to; n++) {
+			const row = this.shown.get(n) ?? spare.shift() ?? this.newRow()
 			this.shown.set(n, row)
-			row.dataset.key = ''
+			if (row === next) next = row.nextSibling
+			else this.window.insertBefore(row, next)
 		}
-		row.style.transform = `translateY(${this.lines.rowOf(n) * ROW + shift}px)`
-		const line = this.lines.line(n)
-		const key = `${n} ${line ? line.text.length : '-'} ${this.lines.opened.has(n)}`
-		if (row.dataset.key !== key) {
-			row.dataset.key = key
-			this.fill(row, n, line)
+		for (const row of spare) {
+			row.remove()
+			this.filled.delete(row)
 		}
 	}
 
 	newRow() {
 		const row = document.createElement('div')
-		row.append(document.createElement('span'), document.createElement('span'))
-		row.lastChild.className = 'log-text'
-		this.space.append(row)
+		const [number, text] = [document.createElement('span'), document.createElement('span')]
+		number.className = 'log-n'
+		number.append('')
+		text.className = 'log-text'
+		row.append(number, text)
 		return row
+	}
+
+	fillOnce(row, n) {
+		const line = this.lines.line(n)
+		const key = `${n} ${line ? line.text.length : '-'} ${this.lines.opened.has(n)}`
+		if (this.filled.get(row) === key) return
+		this.filled.set(row, key)
+		this.fill(row, n, line)
 	}
 
 	fill(row, n, line) {
 		const [number, text] = row.children
 		const picked = this.range && n >= this.range[0] && n <= this.range[1]
-		row.className = `log-row${line?.stream === 'stderr' ? ' err' : ''}${picked ? ' picked' : ''}`
-		number.className = 'log-n'
-		number.textContent = String(n + 1)
+		const name = `log-row${line ? '' : ' waits'}${line?.stream === 'stderr' ? ' err' : ''}${picked ? ' picked' : ''}`
+		if (row.className !== name) row.className = name
+		number.firstChild.data = String(n + 1)
 		if (this.stamps) row.dataset.stamp = line ? this.options.stamp(line.ms) : ''
 		text.replaceChildren(...(line ? this.pieces(line) : []))
-		row.classList.toggle('waits', !line)
 	}
 
 	pieces(line) {

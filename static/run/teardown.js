@@ -44,7 +44,8 @@ export function keeps(run) {
 	return out
 }
 
-const List = ({ title, icon, tone, rows }) => html`<section class=${`loss ${tone}`}>
+/** What goes or stays. @param {{title: string, icon: string, tone: string, rows: string[][]}} p */
+export const List = ({ title, icon, tone, rows }) => html`<section class=${`loss ${tone}`}>
 	<h3><${Icon} name=${icon} size=${16} /> ${title}</h3>
 	<ul>${rows.map(([what, more]) => html`<li><strong>${what}</strong>: ${more}.</li>`)}</ul>
 </section>`

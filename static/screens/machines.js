@@ -1,6 +1,6 @@
 /*
- * The boxes that live. A machine is made for a run and destroyed after it: there is nothing to do here but to look,
- * to go to the run, and to end it. Numbers are what is now; there are no trends, since none are kept.
+ * The boxes that live. A machine is made for a run or as a sandbox, and destroyed after it: there is nothing to do
+ * here but to look, to go to the run, and to end it. Numbers are what is now; there are no trends, since none are kept.
  */
 import { html, useEffect, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
@@ -11,6 +11,8 @@ import { ISOLATION, isolationWords } from '../lib/strings.js'
 import { oneLine, visible } from '../lib/text.js'
 import { binary, duration, now, parse } from '../lib/time.js'
 import { Button, ButtonLink, CopyButton, EmptyState, Foreign, Icon, InlineError, Notice, Skeleton, StateStamp, TimeAgo, useTitle } from '../lib/ui.js'
+import { TeardownDialog } from '../run/teardown.js'
+import { SandboxDialog, SandboxFacts, sandboxTitle, useSandboxes } from './sandbox.js'
 
 const BOX_STATES = {
 	pooled: ['circle', 'quiet', 'Ready and waiting'],
@@ -24,6 +26,9 @@ const BoxStamp = ({ state }) => {
 	return html`<span class=${`stamp tone-${tone}`}><${Icon} name=${icon} size=${14} /><span>${word}</span></span>`
 }
 
+/** What a sandbox says of its box. */
+const boxOf = (s) => s && { isolation: s.isolation, image: s.image, memory_bytes: s.limits.memory_bytes, cpus: s.limits.cpus, created_at: s.created_at, ready_at: s.ready_at, expires_at: s.expires_at }
+
 /** What is left of its life, by its row. */
 function Expires({ at }) {
 	const ms = parse(at)
@@ -32,21 +37,24 @@ function Expires({ at }) {
 	return left > 0 ? html`<time datetime=${at}>in ${duration(left)}</time>` : 'due'
 }
 
-function Box({ box, run, onTearDown }) {
+/** @param {{box: any, run?: any, sandbox?: any, onTearDown: (of: {run?: any, sandbox?: any}) => void}} p */
+function Box({ box, run, sandbox, onTearDown }) {
+	const of = run ? html`<${Foreign} text=${oneLine(run.title, 160)} />` : sandbox ? sandboxTitle(sandbox) : 'No run'
 	return html`<li class="box-card" data-box=${box.name}>
 		<div class="box-head"><div class="box-what">
 			${run && html`<${StateStamp} state=${stateKey(run)} />`}
-			${run ? html`<a class="row-title" href=${href.run(run.session)}><${Foreign} text=${oneLine(run.title, 160)} /></a>` : html`<span>No run</span>`}
+			${run ? html`<a class="row-title" href=${href.run(run.session)}>${of}</a>` : html`<span class="box-title">${of}</span>`}
 			<span class="box-name">${box.name}<${CopyButton} text=${box.name} label=${`Copy the name of ${box.name}`} iconOnly /></span></div>
 			${
-				run && box.state !== 'destroying' &&
-				html`<div class="box-acts"><${ButtonLink} small href=${href.run(run.session)}>Open run</${ButtonLink}>
-					<${Button} small kind="danger-plain" icon="gone" action=${() => onTearDown(run)}>Tear down</${Button}></div>`
+				(run || sandbox) && box.state !== 'destroying' &&
+				html`<div class="box-acts">${run && html`<${ButtonLink} small href=${href.run(run.session)}>Open run</${ButtonLink}>`}
+					<${Button} small kind="danger-plain" icon="gone" action=${() => onTearDown({ run, sandbox })}>Tear down</${Button}></div>`
 			}
 		</div>
 		<dl class="box-facts">
 			<div><dt>Machine</dt><dd><${BoxStamp} state=${box.state} /></dd></div>
 			<div><dt>Isolation</dt><dd title=${ISOLATION[box.isolation]?.means}>${isolationWords(box.isolation)}</dd></div>
+			${sandbox && html`<${SandboxFacts} sandbox=${sandbox} />`}
 			<div><dt>Image</dt><dd>${visible(box.image ?? '—')}</dd></div>
 			<div><dt>Limits</dt><dd class="num">${binary(box.memory_bytes)}, ${box.cpus ?? '—'} CPU</dd></div>
 			<div><dt>Up since</dt><dd class="num"><${TimeAgo} at=${box.ready_at ?? box.created_at} /></dd></div>
@@ -55,20 +63,12 @@ function Box({ box, run, onTearDown }) {
 	</li>`
 }
 
-/** The dialog is the run page's. */
+/** The dialog that is open: a run's, as on its page, or a sandbox's. */
 function useTeardown() {
-	const [state, setState] = useState({ run: null, Dialog: null, error: null })
-	const open = async (run) => {
-		try {
-			const m = await import('../run/teardown.js')
-			setState({ run, Dialog: m.TeardownDialog, error: null })
-		} catch {
-			setState({ run: null, Dialog: null, error: { message: 'The dialog could not be loaded.', fix: 'Nothing was torn down. Try again when the server answers.' } })
-		}
-	}
-	const close = () => setState({ ...state, run: null })
-	const view = html`${state.error && html`<${InlineError} error=${state.error} />`}${state.run && html`<${state.Dialog} run=${state.run} onClose=${close} />`}`
-	return [open, view]
+	const [of, setOf] = useState(null)
+	const close = () => setOf(null)
+	const view = of && (of.run ? html`<${TeardownDialog} run=${of.run} onClose=${close} />` : html`<${SandboxDialog} sandbox=${of.sandbox} onClose=${close} />`)
+	return [setOf, view]
 }
 
 export function MachinesScreen() {
@@ -90,14 +90,16 @@ export function MachinesScreen() {
 	useEffect(() => {
 		if (connection.value.state !== 'offline') void load()
 	}, [mark])
+	const [sandboxes, sandboxError, loadSandboxes] = useSandboxes(mark)
 	const runOf = new Map(runs.value.filter((r) => r.box?.name).map((r) => [r.box.name, r]))
 	const loaded = fleet.value.at > 0
 	const queued = runs.value.filter((r) => r.state === 'queued').length
 	const jobs = Object.values(monitor?.jobs ?? {}).reduce((a, b) => a + b, 0)
 	const memory = boxes.reduce((a, b) => a + (b.memory_bytes ?? 0), 0)
 	return html`<main class="page machines" id="main" tabindex="-1">
-		<header class="page-head"><h1>Machines</h1><p class="page-sub">Each run has a machine of its own. It is destroyed afterwards; the run stays.</p></header>
+		<header class="page-head"><h1>Machines</h1><p class="page-sub">Each run and each sandbox has a machine of its own. It is destroyed afterwards; the run stays.</p></header>
 		${error && html`<${InlineError} title="The counts could not be loaded" error=${error} retry=${load} />`}
+		${sandboxError && html`<${InlineError} title="The sandboxes could not be loaded" error=${sandboxError} retry=${loadSandboxes} />`}
 		${dialog}
 		${
 			!loaded
@@ -111,9 +113,9 @@ export function MachinesScreen() {
 					</dl>
 					${
 						boxes.length
-							? html`<ul class="box-list">${boxes.map((b) => html`<${Box} key=${b.name} box=${{ ...runOf.get(b.name)?.box, ...b }} run=${runOf.get(b.name)} onTearDown=${tearDown} />`)}</ul>`
+							? html`<ul class="box-list">${boxes.map((b) => html`<${Box} key=${b.name} box=${{ ...(runOf.get(b.name)?.box ?? boxOf(sandboxes.get(b.name))), ...b }} run=${runOf.get(b.name)} sandbox=${sandboxes.get(b.name)} onTearDown=${tearDown} />`)}</ul>`
 							: html`<${EmptyState} icon="machines" title="Nothing is up" action=${html`<${ButtonLink} kind="primary" icon="plus" href=${href.new()}>New run</${ButtonLink}>`}>
-								<p>A machine is made when a run starts, which takes a second or so, and destroyed when the run is torn down or too old.</p></${EmptyState}>`
+								<p>A machine is made when a run starts or a sandbox is asked for, which takes a second or so, and destroyed when the run is torn down or too old.</p></${EmptyState}>`
 					}`
 		}
 		${connection.value.state === 'offline' && html`<${Notice} tone="wait" icon="warn"><p>You are offline. What stands here is what was last known.</p></${Notice}>`}

@@ -148,17 +148,26 @@ function useGroups(list, held) {
 function useHeld() {
 	const [held, setHeld] = useState(false)
 	const timer = useRef(0)
-	const release = () => {
+	const frame = useRef(0)
+	const stop = () => {
 		clearTimeout(timer.current)
+		cancelAnimationFrame(frame.current)
+	}
+	const release = () => {
+		stop()
 		setHeld(false)
+	}
+	// a browser hands over movements with frames: on a busy device one may wait behind the timer that it renews
+	const rest = () => {
+		frame.current = requestAnimationFrame(release)
 	}
 	const hold = (e) => {
 		if (e.pointerType !== 'mouse') return
 		setHeld(true)
-		clearTimeout(timer.current)
-		timer.current = setTimeout(release, IDLE_MS)
+		stop()
+		timer.current = setTimeout(rest, IDLE_MS)
 	}
-	useEffect(() => () => clearTimeout(timer.current), [])
+	useEffect(() => stop, [])
 	return [held, { onPointerMove: hold, onPointerLeave: release }]
 }
 
