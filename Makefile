@@ -112,7 +112,7 @@ $(B)/tests/%.o: | $(GEN)
 $(B)/tests/%: $(B)/tests/%.o $(TEST_LIBS) $(COMMON)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(TEST_LIBS) $(COMMON) -Wl,--end-group $(LIBS) -lcmocka && echo "  LINK $(notdir $@)"
 .PRECIOUS: $(B)/%.o $(B)/tests/%
-test-bins: $(foreach d,unit integration e2e fault bench,$(call test_bins,$(d))) $(B)/tests/integration/template
+test-bins: $(foreach d,unit integration e2e fault attack bench,$(call test_bins,$(d))) $(B)/tests/integration/template
 
 unit: $(call test_bins,unit) ## unit tests: no network, no clock, no database
 	$(Q)tests/support/run-tests $(call test_bins,unit)

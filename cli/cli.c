@@ -73,6 +73,28 @@ bool cli_connect(struct cli *cli, struct err *err)
 	return true;
 }
 
+bool cli_temporary(int *fd, struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	*fd = open(tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return *fd >= 0 || err_errno(err, ERR_INTERNAL, "a temporary file");
+}
+
+bool cli_upload_tar(struct cli *cli, int fd, const char **blob, struct err *err)
+{
+	CLEANUP(json) struct json_object *reply = NULL;
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	if (size < 0)
+		return err_errno(err, ERR_INTERNAL, "a temporary file");
+	if (!http_post_file(cli->http, cli_query(cli->pool, "/upload", "name", "tree.tar"),
+		    "application/x-tar", fd, size, &reply, err))
+		return err_wrap(err, "upload");
+	*blob = pool_strdup(cli->pool, cli_text(reply, "upload"));
+	return true;
+}
+
 void cli_say(const char *fmt, ...)
 {
 	va_list ap;
@@ -113,9 +135,21 @@ const char *cli_query(struct pool *pool, const char *path, const char *key, cons
 	return pool_memdup(pool, b.data, b.len);
 }
 
-void cli_complain(const struct err *err)
+void cli_complain(struct cli *cli, const struct err *err)
 {
+	CLEANUP(json) struct json_object *root = json_new_object();
+	struct json_object *o = json_new_object(), *context = json_new_object();
+
 	cli_say("%s", err->msg);
 	if (*err->fix)
 		cli_say("  %s", err->fix);
+	json_add_text(o, "code", err_info(err->code)->name);
+	json_add_text(o, "message", err->msg);
+	json_add_text(o, "fix", *err->fix ? err->fix : NULL);
+	if (*err->reason)
+		json_add_text(context, "reason", err->reason);
+	json_add(o, "context", context);
+	json_add(root, "error", o);
+	if (cli->json)
+		cli_print_json(cli, root);
 }

@@ -19,12 +19,19 @@ struct cli {
 /* Exit statuses beside those of err_info: what a run came to. */
 #define STATUS_RUN_FAILED 1
 #define STATUS_RUN_WAITING 10
+/* ... and what a receipt is worth: changed, or whole by a key that nobody vouched for. */
+#define STATUS_RECEIPT_BAD 1
+#define STATUS_KEY_UNKNOWN 11
 
 /* ASB_URL and ASB_TOKEN_FILE into cli->http; ERR_INVALID says which is missing. */
 bool cli_connect(struct cli *cli, struct err *err) NODISCARD;
 /* The text of a file ("-": stdin), at most max bytes, without the newline at its end. */
 bool cli_read_file(
 	struct pool *pool, const char *path, size_t max, char **out, struct err *err) NODISCARD;
+/* A file without a name, gone when it is closed. */
+bool cli_temporary(int *fd, struct err *err) NODISCARD;
+/* All of a tar file as a blob of the site: its name, for `upload` of a request. */
+bool cli_upload_tar(struct cli *cli, int fd, const char **blob, struct err *err) NODISCARD;
 /* A line for people on stderr: "asb: ...". */
 void cli_say(const char *fmt, ...) PRINTF(1, 2);
 /* s without control characters and escapes; pool's memory. What a box says is hostile. */
@@ -35,8 +42,9 @@ void cli_print_json(struct cli *cli, struct json_object *o);
 const char *cli_text(struct json_object *o, const char *key);
 /* path?key=value, the value percent-encoded. */
 const char *cli_query(struct pool *pool, const char *path, const char *key, const char *value);
-/* err as "asb: message" and its fix on stderr. */
-void cli_complain(const struct err *err);
+/* err as "asb: message" and its fix on stderr; with cli->json also as the API's error object on
+ * stdout. */
+void cli_complain(struct cli *cli, const struct err *err);
 
 /* --- follow.c --- */
 struct follow_options {

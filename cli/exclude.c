@@ -76,6 +76,14 @@ const char *exclude_reason(const char *path)
 	return NULL;
 }
 
+const char *exclude_folder_reason(const char *name)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].folder && matches(rows[i].pattern, name))
+			return rows[i].reason;
+	return NULL;
+}
+
 bool exclude_is_npmrc(const char *path)
 {
 	const char *name = strrchr(path, '/');

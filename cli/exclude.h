@@ -11,5 +11,7 @@ const char *exclude_reason(const char *path);
 /* True for a name whose contents decide: exclude_npmrc_has_token says. */
 bool exclude_is_npmrc(const char *path);
 bool exclude_npmrc_has_token(const char *text);
+/* The same for a folder by its name alone: nothing in it may be shipped. */
+const char *exclude_folder_reason(const char *name);
 /* Folders that are made by tools and never shipped from a directory that is not a repository. */
 bool exclude_is_made(const char *name);

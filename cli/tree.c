@@ -70,18 +70,33 @@ static bool link_stays_inside(const char *path, const char *target)
 	return true;
 }
 
-/* Opens a path of the tree through no link at all: a name in the index may lie below one. */
-static int open_inside(const struct packing *p, const char *path, uint64_t flags)
+int tree_open(int top, const char *path, uint64_t flags)
 {
 	const struct open_how how = {.flags = flags | O_NOFOLLOW | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
 
-	return (int)syscall(SYS_openat2, p->top, path, &how, sizeof(how));
+	return (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
 }
 
-static bool went_away(void)
+/* After tree_open failed: is it that the path is gone, or behind a link by now? The names in git's
+ * index may lie below one from the beginning. */
+static bool went_away(const struct packing *p, const char *path)
 {
-	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+	if (errno == ENOENT)
+		return true;
+	if (errno != ENOTDIR && errno != ELOOP)
+		return false;
+	note(p, path, "it lies behind a link");
+	return true;
+}
+
+static bool count_file(struct packing *p, const char *path, struct err *err)
+{
+	if (p->opt->max_files && p->files == p->opt->max_files)
+		return err_set(err, ERR_TOO_LARGE, "with %.120s there are more than %d files", path,
+			p->opt->max_files);
+	p->files++;
+	return true;
 }
 
 static bool pack_link(struct packing *p, const char *path, int fd, struct err *err)
@@ -96,8 +111,7 @@ static bool pack_link(struct packing *p, const char *path, int fd, struct err *e
 		note(p, path, "a link that points outside the tree");
 		return true;
 	}
-	p->files++;
-	return tarball_add_link(p->tar, path, target, err);
+	return count_file(p, path, err) && tarball_add_link(p->tar, path, target, err);
 }
 
 static bool npmrc_has_token(int fd, const struct stat *st)
@@ -113,14 +127,14 @@ static bool npmrc_has_token(int fd, const struct stat *st)
 
 static bool pack_file(struct packing *p, const char *path, struct err *err)
 {
-	CLEANUP(fd) int fd = open_inside(p, path, O_RDONLY | O_NONBLOCK);
+	CLEANUP(fd) int fd = tree_open(p->top, path, O_RDONLY | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
 		note(p, path, "not readable by you");
 		return true;
 	}
-	if (fd < 0 && went_away())
+	if (fd < 0 && went_away(p, path))
 		return true;
 	if (fd < 0 || fstat(fd, &st))
 		return err_errno(err, ERR_INTERNAL, "pack %.120s", path);
@@ -132,9 +146,9 @@ static bool pack_file(struct packing *p, const char *path, struct err *err)
 		note(p, path, "registry credentials (--include ships it)");
 		return true;
 	}
-	p->files++;
-	return tarball_add_file(
-		p->tar, path, fd, st.st_mode & 0111 ? 0755 : 0644, st.st_mtime, st.st_size, err);
+	return count_file(p, path, err) &&
+	       tarball_add_file(p->tar, path, fd, st.st_mode & 0111 ? 0755 : 0644, st.st_mtime,
+		       st.st_size, err);
 }
 
 static bool pack_path(struct packing *p, const char *path, struct err *err)
@@ -147,9 +161,9 @@ static bool pack_path(struct packing *p, const char *path, struct err *err)
 		note(p, path, "its name is not UTF-8");
 		return true;
 	}
-	fd = open_inside(p, path, O_PATH);
+	fd = tree_open(p->top, path, O_PATH);
 	if (fd < 0 || fstat(fd, &st))
-		return went_away() || err_errno(err, ERR_INTERNAL, "pack %.120s", path);
+		return went_away(p, path) || err_errno(err, ERR_INTERNAL, "pack %.120s", path);
 	if (why && !is_included(p, path)) {
 		note(p, path, pool_printf(p->pool, "%s (--include ships it)", why));
 		return true;
@@ -173,14 +187,24 @@ static bool walk_entry(
 {
 	struct stat st;
 
+	const char *why = NULL;
+	bool is_folder;
+
 	if (fstatat(p->top, path, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT || err_errno(err, ERR_INTERNAL, "pack %.120s", path);
-	if (!S_ISDIR(st.st_mode))
-		return pack_path(p, path, err);
-	if (exclude_is_made(name) && !is_included(p, path)) {
-		note(p, path, "made by a tool");
+	is_folder = S_ISDIR(st.st_mode);
+	if (!text_is_utf8(name, strlen(name)))
+		why = "its name is not UTF-8";
+	else if (p->opt->skip)
+		why = p->opt->skip(p->opt->note_arg, path, is_folder);
+	else if (is_folder && exclude_is_made(name) && !is_included(p, path))
+		why = "made by a tool";
+	if (why) {
+		note(p, path, why);
 		return true;
 	}
+	if (!is_folder)
+		return pack_path(p, path, err);
 	if (depth == WALK_DEPTH)
 		return err_set(err, ERR_INVALID, "%.120s: folders are nested too deep", path);
 	return tarball_add_dir(p->tar, path, err) && walk(p, path, depth + 1, err);
@@ -196,7 +220,7 @@ static int not_dots(const struct dirent *d)
 static bool walk(struct packing *p, const char *prefix, int depth, struct err *err)
 {
 	struct dirent **list = NULL;
-	CLEANUP(fd) int dir = open_inside(p, *prefix ? prefix : ".", O_RDONLY | O_DIRECTORY);
+	CLEANUP(fd) int dir = tree_open(p->top, *prefix ? prefix : ".", O_RDONLY | O_DIRECTORY);
 	int n = dir < 0 ? -1 : scandirat(dir, ".", &list, not_dots, alphasort);
 	bool ok = true;
 
@@ -293,6 +317,29 @@ static const char *find_top(struct pool *pool, const char *dir, bool *is_git, st
 	return out;
 }
 
+static bool finish(const struct packing *p, const char *top, bool is_git, struct tree_packed *out,
+	struct err *err)
+{
+	int64_t size_bytes;
+
+	if (!tarball_finish(p->tar, &size_bytes, err))
+		return false;
+	*out = (struct tree_packed){.size_bytes = size_bytes,
+		.files = p->files,
+		.is_git = is_git,
+		.name = safe_name(p->pool, top)};
+	return true;
+}
+
+bool tree_pack_dir(struct pool *pool, const struct tree_options *opt, int top, int fd,
+	struct tree_packed *out, struct err *err)
+{
+	CLEANUP(tarball) struct tarball *tar = tarball_new(fd, opt->max_bytes);
+	struct packing p = {.pool = pool, .opt = opt, .tar = tar, .top = top};
+
+	return walk(&p, "", 0, err) && finish(&p, opt->dir, false, out, err);
+}
+
 bool tree_pack(struct pool *pool, const struct tree_options *opt, int fd, struct tree_packed *out,
 	struct err *err)
 {
@@ -316,10 +363,5 @@ bool tree_pack(struct pool *pool, const struct tree_options *opt, int fd, struct
 	if (!ok && err->code == ERR_TOO_LARGE)
 		return err_advise(err, NULL,
 			"keep large files out by .gitignore, or delegate from a smaller directory");
-	if (!ok || !tarball_finish(tar, &out->size_bytes, err))
-		return false;
-	out->files = p.files;
-	out->is_git = is_git;
-	out->name = safe_name(pool, top);
-	return true;
+	return ok && finish(&p, top, is_git, out, err);
 }

@@ -17,13 +17,19 @@ struct pool;
 /* Called for each path that is not shipped, with why. */
 typedef void tree_note_fn(void *arg, const char *path, const char *why);
 
+/* Why a path of a plain directory is left out, or NULL. What is in a folder that is left out is not
+ * asked for. */
+typedef const char *tree_skip_fn(void *arg, const char *path, bool is_folder);
+
 struct tree_options {
 	const char *dir;	    /* any directory in the working tree */
 	const char *const *include; /* paths, relative to the tree's top, shipped all the same */
 	size_t ninclude;
 	int64_t max_bytes;
+	int max_files;	    /* and links; 0: no limit */
+	tree_skip_fn *skip; /* tree_pack_dir's; NULL: folders that tools make */
 	tree_note_fn *note;
-	void *note_arg;
+	void *note_arg; /* skip's as well */
 };
 
 struct tree_packed {
@@ -36,6 +42,14 @@ struct tree_packed {
 /* Writes the tar to fd, from its beginning. */
 bool tree_pack(struct pool *pool, const struct tree_options *opt, int fd, struct tree_packed *out,
 	struct err *err) NODISCARD;
+
+/* The same for all that is below the open directory `top`, whether it is a repository or not;
+ * opt->dir gives the name alone. */
+bool tree_pack_dir(struct pool *pool, const struct tree_options *opt, int top, int fd,
+	struct tree_packed *out, struct err *err) NODISCARD;
+/* Opens a path below the directory top, through no link at all: -1 and errno where it is not there,
+ * is a link or lies behind one. */
+int tree_open(int top, const char *path, uint64_t flags);
 
 /* --- git.c: the parts that ask git --- */
 struct tarball;

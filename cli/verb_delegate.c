@@ -1,8 +1,6 @@
 /*
  * asb delegate: packs the tree, uploads it, delegates the task and follows the run to its end.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <string.h>
 #include <unistd.h>
@@ -163,27 +161,15 @@ static bool upload(struct cli *cli, const struct delegation *d, const char **blo
 		.ninclude = d->ninclude,
 		.max_bytes = TREE_MAX_BYTES,
 		.note = say_left_out};
-	const char *tmp = getenv("TMPDIR");
-	CLEANUP(fd) int fd = open(tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	CLEANUP(json) struct json_object *reply = NULL;
+	CLEANUP(fd) int fd = -1;
 	struct tree_packed packed;
-	off_t size;
 
-	if (fd < 0)
-		return err_errno(err, ERR_INTERNAL, "a temporary file");
-	if (!tree_pack(cli->pool, &opt, fd, &packed, err))
+	if (!cli_temporary(&fd, err) || !tree_pack(cli->pool, &opt, fd, &packed, err))
 		return false;
-	size = lseek(fd, 0, SEEK_END);
-	if (size < 0)
-		return err_errno(err, ERR_INTERNAL, "a temporary file");
-	cli_say("tree %s: %d files, %.1f MB%s", packed.name, packed.files, (double)size / 1e6,
-		packed.is_git ? ", with its history" : "");
-	if (!http_post_file(cli->http, cli_query(cli->pool, "/upload", "name", "tree.tar"),
-		    "application/x-tar", fd, size, &reply, err))
-		return err_wrap(err, "upload");
-	*blob = pool_strdup(cli->pool, cli_text(reply, "upload"));
+	cli_say("tree %s: %d files, %.1f MB%s", packed.name, packed.files,
+		(double)lseek(fd, 0, SEEK_END) / 1e6, packed.is_git ? ", with its history" : "");
 	*name = packed.name;
-	return true;
+	return cli_upload_tar(cli, fd, blob, err);
 }
 
 static bool add_number(struct json_object *o, const char *key, const char *text, struct err *err)

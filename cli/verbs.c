@@ -34,6 +34,66 @@ const struct verb verbs[] = {
 	{"status", "[--json] [SESSION]", "the fleet, or one run", NULL, verb_status},
 	{"teardown", "[--json] SESSION", "save the work of a run and destroy its box", NULL,
 		verb_teardown},
+	{"files", "list | read | search | get [options] SANDBOX|SESSION [PATH | TEXT [PATH]]",
+		"look at files of a box; nothing is run there",
+		"  list BOX [PATH] [-d N]         a folder, N levels of it (default: 1)\n"
+		"  read BOX PATH                  a file, to stdout\n"
+		"  search BOX TEXT [PATH] [-i]    the lines that have the text; -i: in any case\n"
+		"  get BOX [PATH] -o FILE         a folder as a tar\n"
+		"  --json                         the answer as JSON",
+		verb_files},
+	{"diff", "[--json] SANDBOX|SESSION [TREE]",
+		"what differs from the tree that was synced or delivered", NULL, verb_diff},
+	{"init", "[--json] [DIR] | --list | --remove [DIR]",
+		"let a directory be copied into sandboxes; a person at a terminal agrees",
+		"  --list     what is enabled\n"
+		"  --remove   not any more\n"
+		"  --json     the result as JSON",
+		verb_init},
+	{"sandbox", "create | run | logs | destroy | list [options] [SANDBOX [PROCESS]]",
+		"a sealed box to run code in, and what really happened",
+		"  create --language NAME [--image NAME] [--backend NAME] [--package P]...\n"
+		"         [--memory-mb N] [--cpus N]      prints the sandbox\n"
+		"         [--sync DIR]                    with a copy of DIR, see asb init\n"
+		"         [--packages-from FILE]          packages of a lock file in DIR\n"
+		"  run SANDBOX --code TEXT | --file FILE (-: standard input)\n"
+		"         [--timeout S] [--background]    prints what it printed; its exit is "
+		"ours\n"
+		"  logs SANDBOX PROCESS [--offset N]      what a process has printed so far\n"
+		"  destroy SANDBOX                        twice is fine\n"
+		"  list                                   those that live\n"
+		"  --json             the answer as JSON",
+		verb_sandbox},
+	{"verify", "[--key FILE|KEY] [--json] FILE", "check a receipt, without any site",
+		"  --key FILE|KEY     the site's public key, or a file with it (default: what the "
+		"site of\n"
+		"                     ASB_URL says; without either nobody vouches for the key)\n"
+		"  --json             the verdict as JSON\n"
+		"  Exits with 0 (valid), 1 (changed: each member is named), 11 (whole, by a key "
+		"that\n"
+		"  nobody vouched for) or 2 (no receipt). FILE - is standard input.",
+		verb_verify},
+	{"config", "[--format NAME]",
+		"print what to paste into a client so that it finds this site",
+		"  --format NAME      claude cursor vscode windsurf zed cline codex antigravity, "
+		"or\n"
+		"                     json (default) and yaml for others",
+		verb_config},
+	{"build", "[--config FILE] [--json] NAME --recipe FILE | --image REF | --dockerfile FILE",
+		"build an image of your own, on the site's host",
+		"  --recipe FILE      of Debian's packages, by the words of docs/packages.md\n"
+		"  --image REF        of an image that podman has or can pull\n"
+		"  --dockerfile FILE  of what podman builds from it\n"
+		"  --config FILE      the site's settings\n"
+		"  --json             {\"image\"} as JSON; what the build says goes to stderr",
+		verb_build},
+	{"doctor", "[--pull]",
+		"try each runtime of this host with a real box, and say which one auto is",
+		"  --pull             put the image into the container engines' stores first\n"
+		"  Reads the settings like every program. As root it tries containers too, and "
+		"writes\n"
+		"  down what BOX_RUNTIME=auto means.",
+		verb_doctor},
 	{"migrate", "[--config FILE]", "bring the database's schema up to date (as its owner)",
 		"  Reads the settings ASB_DB, ASB_DB_PASSFILE and ASB_LIB_DIR like every program.",
 		verb_migrate},

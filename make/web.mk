@@ -1,6 +1,7 @@
-docs: $(B)/bin/asb-web ## print docs/api.md and docs/config.md from their tables
+docs: $(B)/bin/asb-web $(B)/bin/asb ## print docs/api.md, config.md and cli.md from their tables
 	$(Q)$(B)/bin/asb-web --print-api >docs/api.md
 	$(Q)$(B)/bin/asb-web --print-config >docs/config.md
+	$(Q)$(B)/bin/asb --print-docs >docs/cli.md
 .PHONY: docs
 # starts the program itself
 $(B)/tests/integration/test_web: | $(B)/bin/asb-web

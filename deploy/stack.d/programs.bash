@@ -24,10 +24,13 @@ programs_copy() {
 	for f in "$repo"/build/box/asb-*; do
 		[ ! -f "$f" ] || copy "$f" "$STATE/lib/box/${f##*/}"
 	done
+	copy "$repo/workers/box/images/import" "$STATE/lib/box/import"
 	copy_folder "$repo/sql"
 	copy_folder "$repo/nginx"
 	# as it was built, with what it needs of others
 	copy_folder "$repo/build/static"
+	# asb build's; it works from its true place
+	ln -sfn "$repo/deploy/stack" "$STATE/lib/stack"
 }
 
 # copy_folder FROM: whole, for what is gone in the clone must be gone here too
@@ -57,7 +60,7 @@ program() {
 	web | live) environment+=",ASB_DB_PASSFILE=\"$STATE/secrets/asb_$name.pass\",MCP_HTTP_TOKEN_FILE=\"$STATE/secrets/operator.token\"" ;;
 	worker) environment+=",ASB_DB_PASSFILE=\"$STATE/secrets/asb_worker.pass\"" ;;
 	gate)
-		environment+=",ASB_DB_PASSFILE=\"$STATE/secrets/asb_gate.pass\""
+		environment+=",ASB_DB_PASSFILE=\"$STATE/secrets/asb_gate.pass\",ASB_RECEIPT_KEY_FILE=\"$STATE/secrets/receipt.key\""
 		[ ! -f "$STATE/secrets/anthropic.key" ] ||
 			environment+=",ANTHROPIC_API_KEY_FILE=\"$STATE/secrets/anthropic.key\""
 		;;
@@ -197,36 +200,6 @@ supervisor_stop() {
 		sleep 0.1
 	done
 	say "the supervisor did not stop within 90 s"
-}
-
-# The images that the site needs: its default, those it was asked for (ASB_IMAGES="a b") and, where it has a
-# model, the agent's that calls one: that one's is a download which nobody else should wait for.
-images_up() {
-	local image
-	{
-		printf '%s\n' "${BOX_IMAGE:-base}"
-		tr ' ' '\n' <<<"${ASB_IMAGES:-}"
-		sed -n 's/^ASB_MODEL=1$/claude/p' "$STATE/conf/site.conf"
-	} | awk 'NF && !seen[$1]++' | while read -r image; do
-		image_up "$image"
-	done
-}
-
-# The image and its template, by key: nothing to do where the key is there. What "base" means is the site's
-# own: clones of this repository side by side build their own boxd, and share by key whatever is equal.
-image_up() {
-	local image=$1 class=s dir
-	[ -x "$repo/workers/box/images/build" ] && [ -x "$STATE/lib/box/asb-boxd" ] || return 0
-	dir=$("$repo/workers/box/images/build" "$image" "$CACHE" "$STATE/lib/box") ||
-		fail "the image $image could not be built"
-	mkdir -p "$CACHE/templates" "$CACHE/tmp" "$STATE/cache/images/by-name"
-	ln -sfn "$CACHE/templates" "$STATE/cache/templates"
-	ln -sfn "$CACHE/tmp" "$STATE/cache/tmp"
-	ln -sfn "$dir" "$STATE/cache/images/${dir##*/}"
-	ln -sfn "../${dir##*/}" "$STATE/cache/images/by-name/$image"
-	have asb-image || return 0
-	without_settings ASB_CONFIG="$STATE/conf/site.conf" "$STATE/lib/bin/asb-image" template "$image" "$class" >/dev/null ||
-		fail "the template $image-$class could not be made"
 }
 
 programs_up() {

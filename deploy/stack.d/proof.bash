@@ -26,6 +26,15 @@ proof_pids() {
 	done
 }
 
+# The site's containers, "ENGINE ID" a line. Where it never had one no engine is asked.
+proof_containers() {
+	local engine
+	[ -d "$STATE/container" ] || return 0
+	container_engines | while read -r engine; do
+		timeout 30 "$engine" ps -aq --filter "label=asb.site=$SITE" | sed "s/^/$engine /"
+	done
+}
+
 # Ends what the supervisor did not: boxes, and programs that outlived a killed supervisor.
 proof_sweep() {
 	local signal pids point i
@@ -39,6 +48,9 @@ proof_sweep() {
 			[ -n "$(proof_pids || true)" ] || break
 			sleep 0.1
 		done
+	done
+	proof_containers | while read -r engine id; do
+		timeout 60 "$engine" rm -f "$id" >/dev/null 2>&1 </dev/null || true
 	done
 	while read -r point; do
 		umount "$point" 2>/dev/null || umount -l "$point" 2>/dev/null || true
@@ -63,6 +75,7 @@ proof_left() {
 		proof_pids | while read -r p; do
 			echo "process $p: $(tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | cut -c 1-120)"
 		done
+		proof_containers | sed 's/^/container /'
 		proof_mounts | sed 's/^/mount /'
 		awk -v b="$RUN/" -v s="asb-$SITE" 'index($8, b) == 1 || index($8, s) { print "socket " $8 }' /proc/net/unix
 		[ "$PORT" = 0 ] || [ -z "$(ss -Hltn "sport = :$PORT")" ] || echo "socket 127.0.0.1:$PORT"

@@ -188,6 +188,7 @@ model_key_take() {
 site_settings() {
 	local conf=$STATE/conf/site.conf
 	secret_once web operator.token
+	secret_once gate receipt.key
 	# the one secret that two programs know
 	own web 0640 "$STATE/secrets/operator.token"
 	[ "$ROOT" = 0 ] || chgrp "$(uid_of live)" "$STATE/secrets/operator.token"

@@ -1,0 +1,264 @@
+/*
+ * asb files, asb diff: what is in a box, without running anything there. What a box says is made
+ * fit for a terminal; into a file or a pipe go the bytes as they are.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "encode.h"
+#include "http.h"
+#include "json.h"
+#include "pool.h"
+#include "verbs.h"
+
+struct files_options {
+	const char *depth, *output;
+	bool ignore_case;
+};
+
+/* /path.json?session=.. or ?sandbox_id=.., by what the name looks like. */
+static const char *box_query(struct cli *cli, const char *path, const char *box)
+{
+	return cli_query(cli->pool, path, strncmp(box, "run-", 4) ? "sandbox_id" : "session", box);
+}
+
+static const char *query_add(struct cli *cli, const char *query, const char *key, const char *value)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(16384);
+
+	if (!value)
+		return query;
+	(void)buf_addf(&b, "%s&%s=", query, key);
+	url_add(&b, value);
+	return pool_strdup(cli->pool, b.data);
+}
+
+/* Asks, and asks again for what is not there in time. */
+static bool look(struct cli *cli, const char *query, struct json_object **reply, struct err *err)
+{
+	if (!cli_connect(cli, err) ||
+		!http_get_json(cli->http, query_add(cli, query, "wait_ms", "50000"), reply, err))
+		return false;
+	while (!strcmp(cli_text(*reply, "state"), "queued")) {
+		const char *again =
+			cli_query(cli->pool, "/look.json", "look", cli_text(*reply, "look"));
+
+		json_free(*reply);
+		*reply = NULL;
+		if (!http_get_json(cli->http, again, reply, err))
+			return false;
+	}
+	return true;
+}
+
+static bool list(struct cli *cli, const struct files_options *o, char **args, struct err *err)
+{
+	CLEANUP(json) struct json_object *reply = NULL;
+	const char *query = box_query(cli, "/list_files.json", args[0]);
+	struct json_object *entries;
+	bool truncated = false;
+	int64_t size;
+
+	query = query_add(cli, query, "path", args[1]);
+	query = query_add(cli, query, "depth", o->depth);
+	if (!look(cli, query_add(cli, query, "limit", "1000"), &reply, err))
+		return false;
+	if (cli->json) {
+		cli_print_json(cli, reply);
+		return true;
+	}
+	entries = json_get(reply, "entries");
+	for (size_t i = 0; i < json_count(entries); i++) {
+		struct json_object *e = json_at(entries, i);
+		const char *target = cli_text(e, "target");
+
+		size = 0;
+		(void)json_get_i64(e, "size", &size);
+		(void)printf("%-7s %10lld  %s%s%s\n", cli_sane(cli->pool, cli_text(e, "kind")),
+			(long long)size, cli_sane(cli->pool, cli_text(e, "path")),
+			*target ? " -> " : "", cli_sane(cli->pool, target));
+	}
+	if (json_get_i64(reply, "next_offset", &size) ||
+		(json_get_bool(reply, "truncated", &truncated) && truncated))
+		cli_say("there is more: name a folder in it");
+	return true;
+}
+
+static bool read_piece(struct cli *cli, struct json_object *reply, FILE *to, struct err *err)
+{
+	CLEANUP(buf) struct buf bytes = BUF_INIT(1u << 20);
+	const char *text = cli_text(reply, "content");
+
+	if (!base64_decode(text, strlen(text), &bytes))
+		return err_set(err, ERR_UPSTREAM, "the site's answer is not base64");
+	if (isatty(fileno(to))) {
+		(void)fputs(cli_sane(cli->pool, bytes.data), to);
+		return true;
+	}
+	return fwrite(bytes.data, 1, bytes.len, to) == bytes.len ||
+	       err_errno(err, ERR_INTERNAL, "write");
+}
+
+static bool read_all(struct cli *cli, const struct files_options *o, char **args, struct err *err)
+{
+	const char *query =
+		query_add(cli, box_query(cli, "/read_file.json", args[0]), "path", args[1]);
+	int64_t at = 0;
+	bool more = true;
+
+	(void)o;
+	if (!args[1])
+		return verb_misused("files", "read wants a path", err);
+	query = query_add(cli, query, "encoding", "base64");
+	query = query_add(cli, query, "max_bytes", "262144");
+	while (more) {
+		CLEANUP(json) struct json_object *reply = NULL;
+		int64_t next = 0;
+
+		if (!look(cli,
+			    query_add(cli, query, "offset",
+				    pool_printf(cli->pool, "%lld", (long long)at)),
+			    &reply, err))
+			return false;
+		if (cli->json)
+			cli_print_json(cli, reply);
+		else if (!read_piece(cli, reply, stdout, err))
+			return false;
+		more = json_get_i64(reply, "next_offset", &next) && next > at;
+		at = next;
+	}
+	return true;
+}
+
+static bool search(struct cli *cli, const struct files_options *o, char **args, struct err *err)
+{
+	CLEANUP(json) struct json_object *reply = NULL;
+	const char *query =
+		query_add(cli, box_query(cli, "/search_files.json", args[0]), "text", args[1]);
+	struct json_object *matches;
+
+	if (!args[1])
+		return verb_misused("files", "search wants a text", err);
+	query = query_add(cli, query, "path", args[2]);
+	if (!look(cli, query_add(cli, query, "ignore_case", o->ignore_case ? "true" : NULL), &reply,
+		    err))
+		return false;
+	if (cli->json) {
+		cli_print_json(cli, reply);
+		return true;
+	}
+	matches = json_get(reply, "matches");
+	for (size_t i = 0; i < json_count(matches); i++) {
+		struct json_object *m = json_at(matches, i);
+		int64_t line = 0;
+
+		(void)json_get_i64(m, "line", &line);
+		(void)printf("%s:%lld:%s\n", cli_sane(cli->pool, cli_text(m, "path")),
+			(long long)line, cli_sane(cli->pool, cli_text(m, "text")));
+	}
+	return true;
+}
+
+static bool to_file(void *arg, const char *data, size_t n)
+{
+	return fwrite(data, 1, n, arg) == n;
+}
+
+static bool get(struct cli *cli, const struct files_options *o, char **args, struct err *err)
+{
+	CLEANUP(json) struct json_object *reply = NULL;
+	CLEANUP(file) FILE *to = NULL;
+	const char *query =
+		query_add(cli, box_query(cli, "/get_files.json", args[0]), "path", args[1]);
+
+	if (!o->output)
+		return verb_misused("files", "get wants -o FILE", err);
+	if (!look(cli, query, &reply, err))
+		return false;
+	to = fopen(o->output, "we");
+	if (!to)
+		return err_errno(err, ERR_INVALID, "%s", o->output);
+	if (!http_stream(cli->http, cli_query(cli->pool, "/blob", "name", cli_text(reply, "blob")),
+		    "", 60, to_file, to, err))
+		return false;
+	if (fflush(to))
+		return err_errno(err, ERR_INTERNAL, "%s", o->output);
+	if (cli->json)
+		cli_print_json(cli, reply);
+	return true;
+}
+
+static bool options_read(
+	struct cli *cli, struct files_options *o, int argc, char **argv, struct err *err)
+{
+	static const struct option options[] = {
+		{"depth", required_argument, NULL, 'd'},
+		{"ignore-case", no_argument, NULL, 'i'},
+		{"json", no_argument, NULL, 'j'},
+		{"output", required_argument, NULL, 'o'},
+		{0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, ":d:io:", options, NULL)) != -1) {
+		if (c == 'd')
+			o->depth = optarg;
+		else if (c == 'i')
+			o->ignore_case = true;
+		else if (c == 'j')
+			cli->json = true;
+		else if (c == 'o')
+			o->output = optarg;
+		else
+			return verb_bad_option(argv, err);
+	}
+	return true;
+}
+
+bool verb_files(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+{
+	static const struct {
+		const char *name;
+		bool (*run)(struct cli *cli, const struct files_options *o, char **args,
+			struct err *err);
+	} subs[] = {{"list", list}, {"read", read_all}, {"search", search}, {"get", get}};
+	struct files_options o = {0};
+
+	(void)status;
+	if (!options_read(cli, &o, argc, argv, err))
+		return false;
+	if (argc - optind < 2 || argc - optind > 4)
+		return verb_misused("files", "what, and of which sandbox or run?", err);
+	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++)
+		if (!strcmp(subs[i].name, argv[optind]))
+			return subs[i].run(cli, &o, argv + optind + 1, err);
+	return verb_misused("files", "list, read, search or get", err);
+}
+
+bool verb_diff(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+{
+	CLEANUP(json) struct json_object *reply = NULL;
+	bool complete = true;
+	const char *patch;
+
+	(void)status;
+	if (!verb_take_json(cli, argc, argv, 1, 2, "one sandbox or run", err) ||
+		!look(cli,
+			query_add(cli, box_query(cli, "/diff.json", argv[optind]), "tree",
+				argv[optind + 1]),
+			&reply, err))
+		return false;
+	if (cli->json) {
+		cli_print_json(cli, reply);
+		return true;
+	}
+	patch = cli_text(reply, "patch");
+	(void)fputs(isatty(STDOUT_FILENO) ? cli_sane(cli->pool, patch) : patch, stdout);
+	if (json_get_bool(reply, "patch_complete", &complete) && !complete)
+		cli_say("the patch does not have all that changed: --json says what");
+	return true;
+}
