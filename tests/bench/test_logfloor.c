@@ -161,7 +161,7 @@ static void test_log(void **state)
 	free(t.took_us);
 	fcgi_event_done(&e);
 	fcgiclient_close(&c);
-	(void)livesite_stop(&site);
+	livesite_stop(&site);
 }
 
 int main(void)

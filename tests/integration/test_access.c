@@ -123,8 +123,9 @@ static void test_csrf_matrix(void **state)
 		assert_in_range(legal, 3, 15);
 		actions_seen++;
 	}
-	assert_int_equal(actions_seen, 8);
+	assert_int_equal(actions_seen, 11);
 	assert_int_equal(testdb_i64("SELECT count(*) FROM runs"), 0);
+	assert_int_equal(testdb_i64("SELECT count(*) FROM boxes"), 0);
 }
 
 /* One session's CSRF token does not do for another's. */

@@ -62,6 +62,16 @@ static void test_reads(void **state)
 	a = testweb_operator(pool, "GET", "/monitor.json", NULL);
 	assert_int_equal(a.status, 200);
 	assert_true(strtol(testweb_get(pool, &a, "runs.queued"), NULL, 10) >= 1);
+	testdb_exec(
+		"INSERT INTO boxes (name, state, runtime, image, image_key, class, memory_bytes,"
+		" cpus, disk_bytes, deadline_at, expires_at, pooled_at) VALUES ('box-ahead',"
+		" 'pooled', 'qemu', 'base', 'k', 's', 1, 1, 1, now(), now(), now())");
+	a = testweb_operator(pool, "GET", "/pool_status.json", NULL);
+	assert_int_equal(a.status, 200);
+	assert_string_equal(testweb_get(pool, &a, "pooled"), "1");
+	assert_string_equal(testweb_get(pool, &a, "boxes.0.image"), "base");
+	assert_string_equal(testweb_get(pool, &a, "last_hour.claimed"), "0");
+	testdb_exec("UPDATE boxes SET state = 'gone' WHERE name = 'box-ahead'");
 	testdb_exec("INSERT INTO trace (account_id, run_id, seq, turn, kind, text) SELECT "
 		    "account_id, id, 1, 1, 'say',"
 		    " 'hi' FROM runs WHERE name = '%s'",

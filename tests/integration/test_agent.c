@@ -191,6 +191,19 @@ static void wait_said(const struct run_made *run, const char *text)
 	fail_msg("it never said %s", text);
 }
 
+/* Until the first half of a line is committed. */
+static void wait_half(const struct run_made *run)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (testdb_i64("SELECT count(*) FROM log_chunk WHERE log_id = %ld AND right("
+			       "convert_from(body, 'UTF8'), 1) <> chr(10)",
+			    (long)run->log_id) > 0)
+			return;
+		(void)usleep(10000);
+	}
+	fail_msg("no half line came");
+}
+
 static void a_runner_dies_within_a_line(void **state)
 {
 	struct run_made run = rig_delegate("claude", "say one\nhalf\nsay two");
@@ -199,12 +212,7 @@ static void a_runner_dies_within_a_line(void **state)
 
 	(void)state;
 	wait_said(&run, "one");
-	/* the first half is committed by then */
-	(void)usleep(800000);
-	assert_true(
-		testdb_i64("SELECT count(*) FROM log_chunk WHERE log_id = %ld AND right(convert_"
-			   "from(body, 'UTF8'), 1) <> chr(10)",
-			(long)run.log_id) > 0);
+	wait_half(&run);
 	assert_true(rig_kill_runners(&rig) > 0);
 	ended(&run);
 	assert_string_equal(turns(&run, "state"), "done");

@@ -145,7 +145,7 @@ static void test_time_out_reaches_everything(void **state)
 		assert_non_null(strstr(exit, "\"signal\":9,\"timed_out\":true"));
 		assert_true(boxd_number(exit, "killed_rest") >= 2);
 		assert_true(boxd_number(exit, "duration_ms") >= 700);
-		assert_true(boxd_number(exit, "duration_ms") < 5000);
+		assert_true(boxd_number(exit, "duration_ms") < 30000); /* of the sixty */
 		pid = pid_read(p.dir, "pid");
 		assert_int_equal(kill(pid, 0), -1);
 		assert_int_equal(errno, ESRCH);
@@ -322,7 +322,6 @@ static void test_freeze_and_thaw(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct boxd_peer p;
-		size_t before;
 
 		boxd_open(&p, both[i]);
 		boxd_say(&p, WIRE_EXEC, 1,
@@ -331,18 +330,14 @@ static void test_freeze_and_thaw(void **state)
 			"\"cwd\":\"/\",\"lane\":\"drive\"}",
 			p.dir);
 		(void)boxd_expect(&p, WIRE_STARTED, 1);
-		(void)usleep(300000);
+		boxd_grows(&p, "loop");
 		boxd_say(&p, WIRE_FREEZE, 5, "{\"lane\":\"drive\"}");
 		assert_string_equal(boxd_expect(&p, WIRE_DONE, 5), "{\"frozen\":\"drive\"}");
 		(void)usleep(100000);
-		before = boxd_file_size(&p, "loop");
-		assert_true(before > 0);
-		(void)usleep(400000);
-		assert_int_equal(boxd_file_size(&p, "loop"), before);
+		boxd_rests(&p, "loop");
 		boxd_say(&p, WIRE_THAW, 6, "{\"lane\":\"drive\"}");
 		assert_string_equal(boxd_expect(&p, WIRE_DONE, 6), "{\"thawed\":\"drive\"}");
-		(void)usleep(400000);
-		assert_true(boxd_file_size(&p, "loop") > before);
+		boxd_grows(&p, "loop");
 		boxd_say(&p, WIRE_FREEZE, 7, "{\"lane\":\"exec:9\"}");
 		assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 7), "nothing runs"));
 		boxd_close(&p);

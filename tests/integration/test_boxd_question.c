@@ -26,7 +26,6 @@
 #include "text.h"
 
 static const char *const both[] = {"cgroup", "proc"};
-#define QUIET_US 300000 /* a loop that runs writes fifteen times meanwhile */
 
 #define ROOT_ONLY                                                                       \
 	do {                                                                            \
@@ -45,7 +44,6 @@ static void test_question(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		CLEANUP(buf) struct buf out = BUF_INIT(1 << 16);
 		struct boxd_peer p;
-		size_t before, after;
 		const char *text;
 		char id[32] = "";
 
@@ -62,11 +60,9 @@ static void test_question(void **state)
 		assert_non_null(strstr(text, "\"stream\":1,\"text\":\"which \\\"one\\\"?\""));
 		memcpy(id, strstr(text, "q-"), 18);
 		(void)usleep(300000);
-		before = boxd_file_size(&p, "loop");
-		assert_true(before > 2);
+		assert_true(boxd_file_size(&p, "loop") > 2);
 		assert_true(boxd_file_size(&p, "question") > 0);
-		(void)usleep(500000);
-		assert_int_equal(boxd_file_size(&p, "loop"), before);
+		boxd_rests(&p, "loop");
 		/* a new host is told again; nothing starts in a frozen lane */
 		boxd_attach(&p);
 		assert_non_null(strstr(boxd_expect(&p, WIRE_QUESTION, 0), id));
@@ -81,9 +77,7 @@ static void test_question(void **state)
 		(void)boxd_expect(&p, WIRE_STDOUT, 1);
 		assert_memory_equal(p.frame.payload + 8, "this \xc3\xa9 one\n", 12);
 		assert_int_equal(boxd_file_size(&p, "question"), 0);
-		(void)usleep(200000);
-		after = boxd_file_size(&p, "loop");
-		assert_true(after > before);
+		boxd_grows(&p, "loop");
 		boxd_say(&p, WIRE_SIGNAL, 1, "{\"signal\":9,\"all\":true}");
 		(void)boxd_expect(&p, WIRE_EXIT, 1);
 		boxd_close(&p);
@@ -122,14 +116,6 @@ static void file_put(const struct boxd_peer *p, const char *name, const char *te
 	(void)snprintf(path, sizeof(path), "%s/%s", p->dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-}
-
-static bool grows(const struct boxd_peer *p, const char *name)
-{
-	size_t before = boxd_file_size(p, name);
-
-	(void)usleep(QUIET_US);
-	return boxd_file_size(p, name) > before;
 }
 
 /* The agent of these stories: a background loop that left its session, a main loop, and `say`. It
@@ -245,15 +231,15 @@ static void test_question_handed_over(void **state)
 			"is answered; the answer comes as the next message.\nrc 0\n"));
 		assert_non_null(strstr(out.data, "a question is open already\nrc 1\n"));
 		marker_is_roots(&p, "go \"on\"?");
-		assert_false(grows(&p, "loop"));
-		assert_true(grows(&p, "main"));
+		boxd_rests(&p, "loop");
+		boxd_grows(&p, "main");
 		boxd_say(&p, WIRE_EXEC, 2,
 			"{\"argv\":[\"/bin/true\"],\"lane\":\"drive\",\"cwd\":\"/\"}");
 		assert_non_null(strstr(boxd_expect(&p, WIRE_ERROR, 2), "frozen"));
 		boxd_say(&p, WIRE_FREEZE, 0, "{\"lane\":\"drive\"}");
 		(void)boxd_expect(&p, WIRE_DONE, 0);
 		(void)usleep(50000);
-		assert_false(grows(&p, "main"));
+		boxd_rests(&p, "main");
 		/* what is no answer changes nothing */
 		(void)snprintf(answer, sizeof(answer), "{\"id\":\"%s\",\"text\":\"yes\"}", id);
 		refused(&p, answer, "stdin is missing");
@@ -261,14 +247,14 @@ static void test_question_handed_over(void **state)
 			"{\"id\":\"%s\",\"text\":\"yes\",\"stdin\":[\"a\"]}", id);
 		refused(&p, answer, "two texts");
 		marker_is_roots(&p, "go \"on\"?");
-		assert_false(grows(&p, "main"));
+		boxd_rests(&p, "main");
 		(void)snprintf(answer, sizeof(answer),
 			"{\"id\":\"%s\",\"text\":\"a \\\"b\\\"\\nc\",\"stdin\":[\"{\\\"t\\\":\","
 			"\"}\"]}",
 			id);
 		answer_in_order(&p, pid, id, answer);
-		assert_true(grows(&p, "loop"));
-		assert_true(grows(&p, "main"));
+		boxd_grows(&p, "loop");
+		boxd_grows(&p, "main");
 		refused(&p, answer, "is not open");
 		buf_reset(&out);
 		file_put(&p, "stop", "x");
@@ -276,13 +262,13 @@ static void test_question_handed_over(void **state)
 		/* what began in between is frozen by the next question; the host's own lines follow
 		 */
 		question_id(&p, id);
-		assert_false(grows(&p, "loop2"));
-		assert_false(grows(&p, "loop"));
+		boxd_rests(&p, "loop2");
+		boxd_rests(&p, "loop");
 		(void)snprintf(answer, sizeof(answer),
 			"{\"id\":\"%s\",\"text\":\"z\",\"stdin\":[\"\",\"\"]}", id);
 		boxd_say(&p, WIRE_ANSWER, 0, "%s", answer);
 		output_until(&p, &out, "got \"z\"\n");
-		assert_true(grows(&p, "loop2"));
+		boxd_grows(&p, "loop2");
 		boxd_attach(&p);
 		boxd_send(&p, WIRE_STDIN, 1, "more\n", 5);
 		output_until(&p, &out, "got more\n");
@@ -306,15 +292,15 @@ static void test_question_late(void **state)
 		question_id(&p, id);
 		start = time_boot_ms();
 		(void)usleep(3500000);
-		assert_true(grows(&p, "main"));
-		assert_false(grows(&p, "loop"));
-		while (time_boot_ms() < start + 5300)
+		boxd_grows(&p, "main");
+		boxd_rests(&p, "loop");
+		while (time_boot_ms() < start + 6000)
 			(void)usleep(50000);
-		assert_false(grows(&p, "main"));
+		boxd_rests(&p, "main");
 		/* a thaw is not an answer: the marker stays */
 		boxd_say(&p, WIRE_THAW, 0, "{\"lane\":\"drive\"}");
 		(void)boxd_expect(&p, WIRE_DONE, 0);
-		assert_true(grows(&p, "main"));
+		boxd_grows(&p, "main");
 		marker_is_roots(&p, "go \"on\"?");
 		/* the end of the exec is the end of its question */
 		boxd_say(&p, WIRE_SIGNAL, 1, "{\"signal\":9,\"all\":true}");

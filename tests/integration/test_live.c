@@ -18,7 +18,6 @@
 #include "testdb.h"
 #include "text.h"
 
-#define RESCAN_MS 2000
 #define HEARTBEAT_MS 300
 /* 20 MB passed through: a page of it and what one client may leave unread is all that is held. ASan
  * keeps what was freed. */
@@ -35,14 +34,14 @@ static int start(void **state)
 {
 	(void)state;
 	account = testdb_i64("SELECT id FROM accounts WHERE name = 'operator'");
-	livesite_start(&site, HEARTBEAT_MS, RESCAN_MS);
+	livesite_start(&site, HEARTBEAT_MS, RESCAN_NEVER);
 	return 0;
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	assert_true(livesite_stop(&site) < 3000);
+	livesite_stop(&site);
 	return 0;
 }
 
@@ -55,7 +54,7 @@ static void test_opens_with_hello_and_snapshot(void **state)
 	(void)state;
 	livesite_trace(run, 1, 3);
 	livesite_get(&site, &c, "/watch.sse?session=run-hello", NULL);
-	assert_true(fcgiclient_event(&c, &e, 2000));
+	assert_true(fcgiclient_event(&c, &e, LIVE_MS));
 	assert_int_equal(fcgiclient_status(&c), 200);
 	assert_string_equal(fcgiclient_header(&c, "Content-Type"), "text/event-stream");
 	assert_string_equal(fcgiclient_header(&c, "Cache-Control"), "no-store");
@@ -66,14 +65,14 @@ static void test_opens_with_hello_and_snapshot(void **state)
 	assert_non_null(strstr(e.data, "\"heartbeat_s\":0.3,"));
 	assert_non_null(strstr(e.data, "\"ui_version\":\""));
 	assert_true(livesite_number(&e, "seq") > 0);
-	livesite_next(&c, &e, "run", 1000);
+	livesite_next(&c, &e, "run");
 	assert_non_null(strstr(e.data, "\"session\": \"run-hello\""));
 	assert_non_null(strstr(e.data, "\"state\": \"queued\""));
 	for (int64_t seq = 1; seq <= 3; seq++) {
-		livesite_next(&c, &e, "trace", 1000);
+		livesite_next(&c, &e, "trace");
 		assert_int_equal(livesite_number(&e, "seq"), seq);
 	}
-	livesite_next(&c, &e, "hb", 2 * HEARTBEAT_MS + 500);
+	livesite_next(&c, &e, "hb");
 	assert_string_equal(strrchr(e.id, '.') - 2, ".3.0"); /* hb moves no position */
 	fcgi_event_done(&e);
 	fcgiclient_close(&c);
@@ -89,10 +88,10 @@ static void test_rows_arrive_as_they_are_written(void **state)
 	livesite_watch(&site, &c, "/watch.sse?session=run-live&log=1", NULL);
 	for (int64_t seq = 1; seq <= 20; seq++) {
 		livesite_trace(run, seq, seq);
-		livesite_next(&c, &e, "trace", 500);
+		livesite_next(&c, &e, "trace");
 		assert_int_equal(livesite_number(&e, "seq"), seq);
 		livesite_chunks(run, seq, seq, 40);
-		livesite_next(&c, &e, "log", 500);
+		livesite_next(&c, &e, "log");
 		assert_int_equal(livesite_number(&e, "seq"), seq);
 		assert_int_equal(livesite_number(&e, "first_line"), seq - 1);
 		assert_non_null(strstr(e.data, "\"body\":\"line "));
@@ -110,7 +109,7 @@ static void test_log_without_bytes_is_a_notice(void **state)
 	(void)state;
 	livesite_chunks(run, 1, 10, 100);
 	livesite_watch(&site, &c, "/watch.sse?session=run-notice", NULL);
-	livesite_next(&c, &e, "log", 1000);
+	livesite_next(&c, &e, "log");
 	assert_int_equal(livesite_number(&e, "seq"), 10);
 	assert_int_equal(livesite_number(&e, "first_line"), 0);
 	assert_int_equal(livesite_number(&e, "nlines"), 10);
@@ -132,7 +131,7 @@ static void test_bytes_that_are_no_text_come_exact(void **state)
 		    " WHERE log_id = (SELECT id FROM logs WHERE run_id = %lld)",
 		(long long)run);
 	livesite_watch(&site, &c, "/watch.sse?session=run-bytes&log=1", NULL);
-	livesite_next(&c, &e, "log", 1000);
+	livesite_next(&c, &e, "log");
 	assert_non_null(strstr(e.data, "\"body_b64\":\"/wBBCg==\""));
 	assert_true(text_is_utf8(e.data, strlen(e.data)));
 	fcgi_event_done(&e);
@@ -179,7 +178,7 @@ static void test_resumes_without_loss_or_repeat(void **state)
 		livesite_watch(
 			&site, &c, "/watch.sse?session=run-resume&log=1", *last ? last : NULL);
 		while (trace < stop_at || (round == RECONNECTS && log < ROWS)) {
-			if (!fcgiclient_event(&c, &e, 5000))
+			if (!fcgiclient_event(&c, &e, LIVE_MS))
 				fail_msg("round %d: nothing after %lld %lld", round,
 					(long long)trace, (long long)log);
 			if (!strcmp(e.name, "trace"))
@@ -207,23 +206,23 @@ static void test_tells_of_a_gap(void **state)
 	livesite_trace(run, 1, 5);
 	/* ahead of all there is, as after a restored backup */
 	livesite_watch(&site, &c, "/watch.sse?session=run-gap&after=999999.7.0", NULL);
-	livesite_next(&c, &e, "gap", 1000);
+	livesite_next(&c, &e, "gap");
 	assert_non_null(strstr(e.data, "\"reason\":\"ahead\""));
 	assert_int_equal(livesite_number(&e, "trace"), 5);
 	livesite_trace(run, 6, 6);
-	livesite_next(&c, &e, "trace", 1000);
+	livesite_next(&c, &e, "trace");
 	assert_int_equal(livesite_number(&e, "seq"), 6);
 	fcgiclient_close(&c);
 	/* rows after the position have gone */
 	testdb_exec("DELETE FROM feed WHERE id <= %lld", (long long)oldest + 1);
 	livesite_watch(&site, &c, "/watch.sse?session=run-gap&after=1.6.0", NULL);
-	livesite_next(&c, &e, "gap", 1000);
+	livesite_next(&c, &e, "gap");
 	assert_non_null(strstr(e.data, "\"reason\":\"old\""));
 	fcgiclient_close(&c);
 	/* control: a position that is still there makes none */
 	livesite_watch(&site, &c, "/watch.sse?session=run-gap&after=1.6.0", "Last-Event-ID: 0.2.0");
-	livesite_next(&c, &e, "run", 1000);
-	livesite_next(&c, &e, "trace", 1000);
+	livesite_next(&c, &e, "run");
+	livesite_next(&c, &e, "trace");
 	assert_int_equal(livesite_number(&e, "seq"), 3);
 	assert_null(strstr(c.out.data, "event: gap"));
 	fcgi_event_done(&e);
@@ -246,7 +245,7 @@ static void test_slow_reader_goes_fast_one_gets_all(void **state)
 	fds = livesite_fds(&site);
 	livesite_chunks(run, 1, ROWS, BYTES);
 	for (int64_t seq = 1; seq <= ROWS; seq++) {
-		livesite_next(&fast, &e, "log", 5000);
+		livesite_next(&fast, &e, "log");
 		assert_int_equal(livesite_number(&e, "seq"), seq);
 	}
 	assert_true(livesite_rss_kib(&site) - rss < RSS_MAX_KIB);
@@ -268,7 +267,7 @@ static void test_slow_reader_goes_fast_one_gets_all(void **state)
 		(void)snprintf(last, sizeof(last), "Last-Event-ID: %s", e.id);
 		fcgiclient_close(&slow);
 		livesite_watch(&site, &slow, "/watch.sse?session=run-slow&log=1", last);
-		livesite_next(&slow, &e, "log", 2000);
+		livesite_next(&slow, &e, "log");
 		assert_int_equal(livesite_number(&e, "seq"), got + 1);
 	}
 	fcgiclient_close(&slow);
@@ -285,39 +284,56 @@ static void test_lost_connections_lose_nothing(void **state)
 	(void)state;
 	livesite_watch(&site, &c, "/watch.sse?session=run-lost", NULL);
 	livesite_trace(run, 1, 1);
-	livesite_next(&c, &e, "trace", 1000);
+	livesite_next(&c, &e, "trace");
 	assert_int_equal(testdb_i64("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
 				    " WHERE application_name = 'asb-live listen'"),
 		1);
 	livesite_trace(run, 2, 3);
-	livesite_next(&c, &e, "trace", 6000);
-	livesite_next(&c, &e, "trace", 100);
+	livesite_next(&c, &e, "trace");
+	livesite_next(&c, &e, "trace");
 	assert_int_equal(livesite_number(&e, "seq"), 3);
 	assert_int_equal(testdb_i64("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
 				    " WHERE application_name = 'asb-live'"),
 		1);
 	livesite_trace(run, 4, 4);
-	livesite_next(&c, &e, "trace", 6000);
+	livesite_next(&c, &e, "trace");
 	assert_int_equal(livesite_number(&e, "seq"), 4);
-	/* no hint at all */
-	testdb_exec("INSERT INTO trace (account_id, run_id, seq, turn, kind, text)"
-		    " VALUES (%lld, %lld, 5, 1, 'say', 'unheard')",
-		(long long)account, (long long)run);
-	livesite_next(&c, &e, "trace", RESCAN_MS + 500);
-	assert_int_equal(livesite_number(&e, "seq"), 5);
 	fcgi_event_done(&e);
 	fcgiclient_close(&c);
+}
+
+/* A hint that is lost is made up for by looking. */
+static void test_looks_without_being_told(void **state)
+{
+	const int64_t run = livesite_run("run-unheard", account);
+	struct fcgiclient c;
+	struct fcgi_event e = {0};
+
+	(void)state;
+	livesite_stop(&site);
+	livesite_start(&site, HEARTBEAT_MS, 500);
+	livesite_watch(&site, &c, "/watch.sse?session=run-unheard", NULL);
+	testdb_exec("INSERT INTO trace (account_id, run_id, seq, turn, kind, text)"
+		    " VALUES (%lld, %lld, 1, 1, 'say', 'unheard')",
+		(long long)account, (long long)run);
+	livesite_next(&c, &e, "trace");
+	assert_int_equal(livesite_number(&e, "seq"), 1);
+	fcgi_event_done(&e);
+	fcgiclient_close(&c);
+	livesite_stop(&site);
+	livesite_start(&site, HEARTBEAT_MS, RESCAN_NEVER);
 }
 
 static void test_going_frees_at_once(void **state)
 {
 	enum { N = 50 };
-	struct fcgiclient c[N];
+	struct fcgiclient first, c[N];
 	int before, during = 0;
 
 	(void)state;
 	(void)livesite_run("run-going", account);
-	(void)usleep(200000); /* clients of the tests before are gone */
+	/* clients of the tests before are gone when one that came later has been heard */
+	livesite_watch(&site, &first, "/watch.sse?session=run-going", NULL);
 	before = livesite_fds(&site);
 	for (int i = 0; i < N; i++)
 		livesite_watch(&site, &c[i], "/watch.sse?session=run-going", NULL);
@@ -325,7 +341,8 @@ static void test_going_frees_at_once(void **state)
 	assert_int_equal(during, before + N);
 	for (int i = 0; i < N; i++)
 		fcgiclient_close(&c[i]);
-	livesite_fds_become(&site, before, 500);
+	livesite_fds_become(&site, before);
+	fcgiclient_close(&first);
 }
 
 static void turn_to(int64_t run, const char *state, const char *reason)
@@ -360,7 +377,7 @@ static void test_end_comes_last(void **state)
 			    " COMMIT",
 			(long long)run, (long long)run, (long long)run);
 		for (;;) {
-			assert_true(fcgiclient_event(&c, &e, 3000));
+			assert_true(fcgiclient_event(&c, &e, LIVE_MS));
 			log += !strcmp(e.name, "log");
 			trace += !strcmp(e.name, "trace");
 			if (!strcmp(e.name, "run") && strstr(e.data, "\"state\": \"done\""))
@@ -386,29 +403,26 @@ static void test_fleet_as_snapshot_and_patches(void **state)
 	(void)livesite_run(
 		"run-foreign", testdb_i64("SELECT id FROM accounts WHERE name = 'stranger'"));
 	livesite_watch(&site, &c, "/events.sse", NULL);
-	livesite_next(&c, &e, "fleet", 1000);
+	livesite_next(&c, &e, "fleet");
 	assert_non_null(strstr(e.data, "run-fleet"));
 	assert_null(strstr(e.data, "run-foreign"));
 	(void)snprintf(last, sizeof(last), "Last-Event-ID: %s", e.id);
 	turn_to(run, "starting", "");
-	livesite_next(&c, &e, "run", 1000);
-	assert_non_null(strstr(e.data, "\"state\": \"starting\""));
+	livesite_next_with(&c, &e, "run", "\"state\": \"starting\"");
 	assert_non_null(strstr(e.data, "\"session\": \"run-fleet\""));
 	seq = livesite_number(&e, "seq");
 	assert_true(seq > 0 && seq == strtoll(e.id, NULL, 10));
 	testdb_exec("UPDATE boxes SET state = 'ready' WHERE name = 'box-run-fleet'");
-	livesite_next(&c, &e, "box", 1000);
-	assert_non_null(strstr(e.data, "\"state\": \"ready\""));
+	livesite_next_with(&c, &e, "box", "\"state\": \"ready\"");
 	/* another account's changes are not ours */
 	testdb_exec("UPDATE boxes SET state = 'ready' WHERE name = 'box-run-foreign'");
 	turn_to(run, "running", "");
-	livesite_next(&c, &e, "run", 1000);
-	assert_non_null(strstr(e.data, "\"state\": \"running\""));
+	livesite_next_with(&c, &e, "run", "\"state\": \"running\"");
 	assert_null(strstr(c.out.data, "foreign"));
 	/* who comes back gets the patches and no snapshot */
 	livesite_watch(&site, &later, "/events.sse", last);
-	assert_true(fcgiclient_event(&later, &e, 1000));
-	assert_string_equal(e.name, "run");
+	livesite_next(&later, &e, "run");
+	assert_null(strstr(later.out.data, "event: fleet"));
 	assert_int_equal(livesite_number(&e, "seq"), seq);
 	fcgi_event_done(&e);
 	fcgiclient_close(&c);
@@ -426,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_tells_of_a_gap),
 		cmocka_unit_test(test_slow_reader_goes_fast_one_gets_all),
 		cmocka_unit_test(test_lost_connections_lose_nothing),
+		cmocka_unit_test(test_looks_without_being_told),
 		cmocka_unit_test(test_going_frees_at_once),
 		cmocka_unit_test(test_end_comes_last),
 		cmocka_unit_test(test_fleet_as_snapshot_and_patches),

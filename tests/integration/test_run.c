@@ -222,8 +222,8 @@ static void destroy(const struct run_made *run)
 		assert_true(turn_stop_box(worker, &job->fence, run->box_id, TURN_STOPPED,
 			REASON_OPERATOR, "torn down", &err));
 		assert_true(exec_stop_box(worker, &job->fence, run->box_id, "operator", &err));
-		assert_true(
-			box_move(worker, &job->fence, run->box_id, BOX_GONE, "operator", 0, &err));
+		assert_true(box_move(
+			worker, &job->fence, run->box_id, BOX_GONE, "operator", NULL, 0, &err));
 		assert_true(job_finish(worker, &job->fence, "done", &err));
 		assert_true(db_commit(&tx, &err));
 	}
@@ -297,7 +297,8 @@ static void test_the_old_runner_is_harmless_after_a_teardown(void **state)
 	destroy(&run);
 	assert_false(turn_end(worker, &job->fence, run.turn_id, &end, &err));
 	assert_true(is_fence_lost(&err));
-	assert_false(box_move(worker, &job->fence, run.box_id, BOX_DESTROYING, NULL, 0, &err));
+	assert_false(
+		box_move(worker, &job->fence, run.box_id, BOX_DESTROYING, NULL, NULL, 0, &err));
 	assert_true(is_fence_lost(&err));
 	assert_string_equal(run_state(&run), "stopped");
 	assert_string_equal(

@@ -66,7 +66,7 @@ static void test_slots(void **state)
 		worker, &jobs[2]->fence, runs[2].box_id, "host1", "boot", 2, &slots[2], &err));
 	assert_int_equal(err.code, ERR_LIMITED);
 	assert_true(box_move(
-		worker, &jobs[0]->fence, runs[0].box_id, BOX_FAILED, "provision", 0, &err));
+		worker, &jobs[0]->fence, runs[0].box_id, BOX_FAILED, "provision", NULL, 0, &err));
 	assert_true(box_assign_slot(
 		worker, &jobs[2]->fence, runs[2].box_id, "host1", "boot", 2, &slots[2], &err));
 	assert_int_equal(slots[2], 0);
@@ -114,6 +114,51 @@ static void test_exec_in_a_box(void **state)
 	assert_false(exec_finish(worker, &job->fence, a.id, &end, &err));
 	assert_string_equal(err.reason, "state");
 	assert_string_equal(testdb_text("SELECT exec_json(%ld)->>'exit_code'", (long)a.id), "3");
+}
+
+/* All of it or nothing: the exec's end, its job's, and the word to who waits. */
+static void test_exec_ends_with_its_job(void **state)
+{
+	const struct exec_new in = {.argv = "[\"true\"]"};
+	const struct exec_end end = {.state = EXEC_DONE, .exited = true, .exit_code = 4};
+	CLEANUP(db) struct db *listener = testdb_open("asb_live");
+	struct run_made run = fixture_run(web, ACCOUNT);
+	const char *channel, *payload;
+	struct exec_made made;
+	struct job *job;
+
+	(void)state;
+	(void)fixture_running(worker, pool, &run);
+	{
+		CLEANUP(tx) struct tx tx = {0};
+
+		assert_true(db_begin(web, ACCOUNT, &tx, &err));
+		assert_true(exec_submit(web, ACCOUNT, run.name, &in, NULL, &made, &err));
+		assert_true(db_commit(&tx, &err));
+	}
+	job = fixture_claim(worker, pool);
+	testdb_exec("UPDATE execs SET state = 'failed' WHERE id = %ld", (long)made.id);
+	assert_false(exec_finish_job(worker, &job->fence, made.id, &end, &err));
+	assert_string_equal(err.reason, "state");
+	assert_string_equal(
+		testdb_text("SELECT count(*) FROM jobs WHERE id = %ld", (long)job->fence.job_id),
+		"1");
+	testdb_exec("ALTER TABLE execs DISABLE TRIGGER USER; UPDATE execs SET state = 'running'"
+		    " WHERE id = %ld; ALTER TABLE execs ENABLE TRIGGER USER",
+		(long)made.id);
+	assert_true(db_exec(listener, "LISTEN feed", &err));
+	assert_true(exec_finish_job(worker, &job->fence, made.id, &end, &err));
+	assert_true(db_exec(listener, "SELECT 1", &err));
+	assert_true(db_notification(listener, pool, &channel, &payload));
+	assert_string_equal(payload, pool_printf(pool, "x%ld", (long)made.id));
+	assert_string_equal(
+		testdb_text("SELECT state || (SELECT outcome FROM job_history WHERE id"
+			    " = %ld) || (SELECT count(*) FROM jobs WHERE id = %ld)"
+			    " FROM execs WHERE id = %ld",
+			(long)job->fence.job_id, (long)job->fence.job_id, (long)made.id),
+		"donedone0");
+	assert_false(exec_finish_job(worker, &job->fence, made.id, &end, &err));
+	assert_true(is_fence_lost(&err));
 }
 
 /* One that ended before anybody said that it ran; and more output than is read for the answer. */
@@ -221,6 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_slots),
 		T(test_exec_in_a_box),
+		T(test_exec_ends_with_its_job),
 		T(test_json_of_an_exec),
 		T(test_json_of_a_run),
 		T(test_feed_is_in_order_of_commits),

@@ -15,6 +15,7 @@
 #include "blob.h"
 #include "box.h"
 #include "exec.h"
+#include "look.h"
 #include "queries.h"
 #include "run.h"
 #include "runlog.h"
@@ -76,6 +77,7 @@ static void test_checks_are_the_name_tables(void **state)
 	check_list("execs", "state", exec_state_names, EXEC_STATE__COUNT);
 	check_list("trace", "kind", trace_kind_names, TRACE_KIND__COUNT);
 	check_list("blobs", "kind", blob_kind_names, BLOB_KIND__COUNT);
+	check_list("looks", "op", look_op_names, LOOK_OP__COUNT);
 }
 
 static void test_history_has_every_column_of_jobs(void **state)

@@ -23,6 +23,10 @@
 #include "shimrig.h"
 #include "text.h"
 
+/* What goes, goes at once: only a failure, or a machine that has other things to do, takes that
+ * long. */
+#define GONE_MS 10000
+
 static void test_shim_killed(void **state)
 {
 	struct rig rig;
@@ -31,7 +35,7 @@ static void test_shim_killed(void **state)
 	shimrig_ready(&rig);
 	assert_false(gone_within(rig.box, 50));
 	(void)kill(rig.shim, SIGKILL);
-	assert_true(gone_within(rig.box, 1000));
+	assert_true(gone_within(rig.box, GONE_MS));
 	shimrig_stop(&rig);
 }
 
@@ -53,7 +57,7 @@ static void test_box_killed(void **state)
 	(void)kill(rig.box, SIGKILL);
 	want_frame(&p.link, WIRE_STDOUT, 3, &f);
 	want_error(&p, "box_lost");
-	assert_true(time_boot_ms() - start < 1000);
+	assert_true(time_boot_ms() - start < GONE_MS);
 	/* acknowledged also after the end; a later one gets the rest and then the same news */
 	send_credit(&p.link, 3, 10);
 	peer_end(&p);
@@ -77,7 +81,7 @@ static void test_lingers(void **state)
 	assert_false(gone_within(rig.shim, 500));
 	(void)kill(rig.box, SIGKILL);
 	assert_false(gone_within(rig.shim, 150));
-	assert_true(gone_within(rig.shim, 1500));
+	assert_true(gone_within(rig.shim, GONE_MS));
 	shimrig_stop(&rig);
 }
 
@@ -93,7 +97,7 @@ static void test_bye(void **state)
 	send_json(&p.link, WIRE_BYE, 0, "{}");
 	want_frame(&rig.link, WIRE_BYE, 0, &f);
 	(void)kill(rig.box, SIGKILL);
-	assert_true(gone_within(rig.shim, 1000));
+	assert_true(gone_within(rig.shim, GONE_MS));
 	peer_end(&p);
 	shimrig_stop(&rig);
 }
@@ -116,7 +120,7 @@ static void test_deadman(void **state)
 		(void)usleep(250000);
 	}
 	assert_false(gone_within(rig.box, 1));
-	assert_true(gone_within(rig.box, 2000));
+	assert_true(gone_within(rig.box, GONE_MS));
 	peer_attach(&p, "drive", 1);
 	want_frame(&p.link, WIRE_HELLO, 0, &f);
 	want_error(&p, "worker_lost");
@@ -201,7 +205,7 @@ static void test_archive_credit(void **state)
 	for (got = 0; got < WIRE_WINDOW; got += f.length)
 		want_frame(&p.link, WIRE_DATA, 5, &f);
 	want_error(&p, "protocol");
-	assert_true(gone_within(rig.box, 1000));
+	assert_true(gone_within(rig.box, GONE_MS));
 	peer_end(&p);
 	shimrig_stop(&rig);
 }
@@ -221,7 +225,7 @@ static void test_agent_lost(void **state)
 	(void)shutdown(rig.link.fd, SHUT_RDWR);
 	assert_false(gone_within(rig.box, 300));
 	want_error(&p, "agent_lost");
-	assert_true(gone_within(rig.box, 1000));
+	assert_true(gone_within(rig.box, GONE_MS));
 	peer_end(&p);
 	shimrig_stop(&rig);
 
@@ -235,7 +239,7 @@ static void test_agent_lost(void **state)
 	}
 	assert_false(gone_within(rig.box, 1));
 	want_error(&p, "agent_lost");
-	assert_true(gone_within(rig.box, 1000));
+	assert_true(gone_within(rig.box, GONE_MS));
 	peer_end(&p);
 	shimrig_stop(&rig);
 }
@@ -306,7 +310,7 @@ static void test_protocol(void **state)
 		while (f.type != WIRE_ERROR || f.stream);
 		if (!memmem(f.payload, f.length, "\"protocol\"", 10))
 			fail_msg("wrong %zu: %.*s", i, (int)f.length, (const char *)f.payload);
-		assert_true(gone_within(rig.box, 1000));
+		assert_true(gone_within(rig.box, GONE_MS));
 		assert_false(gone_within(rig.shim, 1));
 		peer_end(&p);
 		shimrig_stop(&rig);

@@ -245,6 +245,27 @@ size_t boxd_file_size(const struct boxd_peer *p, const char *name)
 	return stat(path, &st) ? 0 : (size_t)st.st_size;
 }
 
+static bool grown(const struct boxd_peer *p, const char *name, size_t before, int timeout_ms)
+{
+	const int64_t until = time_boot_ms() + timeout_ms;
+
+	while (boxd_file_size(p, name) == before && time_boot_ms() < until)
+		(void)usleep(20000);
+	return boxd_file_size(p, name) != before;
+}
+
+void boxd_grows(const struct boxd_peer *p, const char *name)
+{
+	if (!grown(p, name, boxd_file_size(p, name), 20000))
+		fail_msg("%s does not grow", name);
+}
+
+void boxd_rests(const struct boxd_peer *p, const char *name)
+{
+	if (grown(p, name, boxd_file_size(p, name), 300))
+		fail_msg("%s grows", name);
+}
+
 int64_t boxd_number(const char *json, const char *key)
 {
 	char want[64];

@@ -69,11 +69,13 @@ struct run_made fixture_run(struct db *web, int64_t account)
 
 struct job *fixture_claim(struct db *worker, struct pool *pool)
 {
-	static const char *const kinds[] = {"turn", "exec", "destroy"};
+	static const char *const kinds[] = {"turn", "exec", "destroy", "create", "look"};
 	struct job *job = NULL;
 	struct err err = {0};
 
-	must(job_claim(worker, pool, "host1", "w1", kinds, 3, 15000, &job, &err), &err);
+	must(job_claim(worker, pool, "host1", "w1", kinds, sizeof(kinds) / sizeof(kinds[0]), 15000,
+		     &job, &err),
+		&err);
 	if (!job) {
 		(void)fprintf(stderr, "fixture: nothing to claim\n");
 		exit(1);
@@ -81,12 +83,59 @@ struct job *fixture_claim(struct db *worker, struct pool *pool)
 	return job;
 }
 
-struct job *fixture_running(struct db *worker, struct pool *pool, const struct run_made *run)
+struct sandbox_made fixture_sandbox(struct db *web, int64_t account)
+{
+	const struct sandbox_new in = {
+		.account_id = account,
+		.language = "python",
+		.runtime = "qemu",
+		.image = "base",
+		.size_class = "s",
+		.memory_bytes = 1LL << 30,
+		.cpus = 1,
+		.disk_bytes = 4LL << 30,
+		.creating_ms = 180000,
+		.max_ms = 3600000,
+		.idle_ms = 1800000,
+		.request_id = "rq4",
+	};
+	CLEANUP(tx) struct tx tx = {0};
+	struct sandbox_made out;
+	struct err err = {0};
+
+	must(db_begin(web, account, &tx, &err) && sandbox_create(web, &in, &out, &err) &&
+			db_commit(&tx, &err),
+		&err);
+	return out;
+}
+
+/* A box of a claimed job, from creating to ready. */
+static void box_make(struct db *worker, const struct fence *f, int64_t box_id)
 {
 	const struct box_process process = {
 		.pid = 4242, .pid_start = 77, .isolation = "emulated-vm", .readback = "{}"};
 	const struct box_proof proof = {
 		.boot_id = "gboot", .kernel = "6.1", .machine = "{}", .probe = "{}"};
+	struct err err = {0};
+	int slot;
+
+	must(box_assign_slot(worker, f, box_id, "host1", "boot", 64, &slot, &err) &&
+			box_started(worker, f, box_id, &process, &err) &&
+			box_ready(worker, f, box_id, &proof, &err),
+		&err);
+}
+
+void fixture_sandbox_ready(struct db *worker, struct pool *pool, const struct sandbox_made *box)
+{
+	struct job *job = fixture_claim(worker, pool);
+	struct err err = {0};
+
+	box_make(worker, &job->fence, box->box_id);
+	must(job_finish(worker, &job->fence, "done", &err), &err);
+}
+
+struct job *fixture_running(struct db *worker, struct pool *pool, const struct run_made *run)
+{
 	struct exec agent = {.argv = "[\"/bin/bash\",\"/run/asb/task.sh\"]",
 		.cwd = "/workspace",
 		.log_id = run->log_id};
@@ -94,14 +143,11 @@ struct job *fixture_running(struct db *worker, struct pool *pool, const struct r
 	const struct fence *f = &job->fence;
 	char name[ID_SIZE];
 	struct err err = {0};
-	int slot;
 
 	random_id(name, sizeof(name), "exec-", 16);
-	must(turn_start(worker, f, run->turn_id, 180000, &err) &&
-			box_assign_slot(worker, f, run->box_id, "host1", "boot", 64, &slot, &err) &&
-			box_started(worker, f, run->box_id, &process, &err) &&
-			box_ready(worker, f, run->box_id, &proof, &err) &&
-			box_take_streams(worker, f, run->box_id, 16, &agent.stream, &err) &&
+	must(turn_start(worker, f, run->turn_id, 180000, &err), &err);
+	box_make(worker, f, run->box_id);
+	must(box_take_streams(worker, f, run->box_id, 16, &agent.stream, &err) &&
 			exec_open(worker, f, run->box_id, run->run_id, name, &agent, &err) &&
 			turn_running(worker, f, run->turn_id, agent.id, 3600000, &err) &&
 			exec_begin(worker, f, agent.id, &err),

@@ -6,6 +6,7 @@
 #include "blob.h"
 #include "job.h"
 #include "run.h"
+#include "sandbox.h"
 
 #define ACCOUNT 1 /* 'operator', of the first migration */
 
@@ -15,6 +16,10 @@ void fixture_open(struct db **web, struct db **worker, struct pool **pool);
 void fixture_close(struct db *web, struct db *worker, struct pool *pool);
 /* Delegates a task-only run as asb_web (db) for the account. */
 struct run_made fixture_run(struct db *web, int64_t account);
+/* Asks for a python sandbox as asb_web (db) for the account. */
+struct sandbox_made fixture_sandbox(struct db *web, int64_t account);
+/* Takes it, its `create` job done, to ready. */
+void fixture_sandbox_ready(struct db *worker, struct pool *pool, const struct sandbox_made *box);
 /* Claims the next job as asb_worker (db), on host "host1"; there must be one. In the pool. */
 struct job *fixture_claim(struct db *worker, struct pool *pool);
 /* Takes a delegated run to: box ready, turn running, with the agent's exec in it. */

@@ -50,25 +50,23 @@ void livesite_start(struct livesite *s, int heartbeat_ms, int rescan_ms)
 	env[6] = pool_printf(pool, "ASB_RESCAN_MS=%d", rescan_ms);
 	s->child = (struct child){.argv = argv, .env = env, .die_with_parent = true};
 	assert_true(child_start(&s->child, &err));
-	for (int i = 0; i < 500 && !can_connect(s->socket); i++)
+	for (int i = 0; i < LIVE_MS / 10 && !can_connect(s->socket); i++)
 		(void)usleep(10000);
 	assert_true(can_connect(s->socket));
 }
 
-int64_t livesite_stop(struct livesite *s)
+void livesite_stop(struct livesite *s)
 {
-	const int64_t start = time_boot_ms();
 	struct err err;
 	int status = -1;
 
 	assert_true(s->child.pid > 0); /* -1, after an end, would mean everybody on the machine */
 	assert_int_equal(kill(s->child.pid, SIGTERM), 0);
-	if (!child_wait(&s->child, 5000, &status, &err))
+	if (!child_wait(&s->child, LIVE_MS, &status, &err))
 		fail_msg("asb-live did not end: %s", err.msg);
 	assert_int_equal(status, 0);
 	(void)unlink(s->socket);
 	assert_int_equal(rmdir(s->dir), 0);
-	return time_boot_ms() - start;
 }
 
 int livesite_fds(const struct livesite *s)
@@ -86,9 +84,9 @@ int livesite_fds(const struct livesite *s)
 	return n;
 }
 
-void livesite_fds_become(const struct livesite *s, int n, int timeout_ms)
+void livesite_fds_become(const struct livesite *s, int n)
 {
-	const int64_t until = time_boot_ms() + timeout_ms;
+	const int64_t until = time_boot_ms() + LIVE_MS;
 
 	while (livesite_fds(s) != n && time_boot_ms() < until)
 		(void)usleep(2000);
@@ -124,7 +122,7 @@ void livesite_watch(
 	struct fcgi_event e = {0};
 
 	livesite_get(s, c, url, more);
-	if (!fcgiclient_event(c, &e, 3000))
+	if (!fcgiclient_event(c, &e, LIVE_MS))
 		fail_msg("no hello: %s", c->out.data);
 	assert_int_equal(fcgiclient_status(c), 200);
 	assert_string_equal(e.name, "hello");
@@ -132,14 +130,22 @@ void livesite_watch(
 	fcgi_event_done(&e);
 }
 
-void livesite_next(struct fcgiclient *c, struct fcgi_event *e, const char *name, int timeout_ms)
+void livesite_next_with(
+	struct fcgiclient *c, struct fcgi_event *e, const char *name, const char *text)
 {
-	const int64_t until = time_boot_ms() + timeout_ms;
+	const int64_t until = time_boot_ms() + LIVE_MS;
 
-	while (time_boot_ms() <= until && fcgiclient_event(c, e, (int)(until - time_boot_ms())))
-		if (!strcmp(e->name, name))
+	for (int64_t now; (now = time_boot_ms()) <= until;)
+		if (!fcgiclient_event(c, e, (int)(until - now)))
+			break;
+		else if (!strcmp(e->name, name) && strstr(e->data, text))
 			return;
-	fail_msg("no %s within %d ms", name, timeout_ms);
+	fail_msg("no %s with '%s' within %d ms", name, text, LIVE_MS);
+}
+
+void livesite_next(struct fcgiclient *c, struct fcgi_event *e, const char *name)
+{
+	livesite_next_with(c, e, name, "");
 }
 
 int64_t livesite_number(const struct fcgi_event *e, const char *member)

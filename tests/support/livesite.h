@@ -10,6 +10,10 @@
 #include "fcgiclient.h"
 
 #define LIVESITE_TOKEN "an-operator-token-for-tests"
+/* How long a test waits for what must come: only a failure takes that long. RESCAN_NEVER, for
+ * livesite_start: looking without a hint comes later than that, so that what comes was told. */
+#define LIVE_MS 20000
+#define RESCAN_NEVER 60000
 
 struct livesite {
 	struct child child;
@@ -18,12 +22,11 @@ struct livesite {
 
 /* Starts the program and waits until it takes connections. */
 void livesite_start(struct livesite *s, int heartbeat_ms, int rescan_ms);
-/* SIGTERM; returns how long it took to end, in ms. Fails unless it ends with status 0. */
-int64_t livesite_stop(struct livesite *s);
-/* Descriptors the program has open, and until they are n: fails after timeout_ms. Its resident
- * memory in KiB. */
+/* SIGTERM. Fails unless it ends with status 0. */
+void livesite_stop(struct livesite *s);
+/* Descriptors the program has open, and until they are n. Its resident memory in KiB. */
 int livesite_fds(const struct livesite *s);
-void livesite_fds_become(const struct livesite *s, int n, int timeout_ms);
+void livesite_fds_become(const struct livesite *s, int n);
 int64_t livesite_rss_kib(const struct livesite *s);
 
 /* A GET with the operator's token; more: further header lines, or NULL. */
@@ -32,8 +35,12 @@ void livesite_get(
 /* The same, and hello must have come: sets its `seq`. */
 void livesite_watch(
 	const struct livesite *s, struct fcgiclient *c, const char *url, const char *more);
-/* The next event with this name (others, hb above all, are passed over); fails after timeout_ms. */
-void livesite_next(struct fcgiclient *c, struct fcgi_event *e, const char *name, int timeout_ms);
+/* The next event with this name (others, hb above all, are passed over); fails after LIVE_MS. How
+ * many events a change makes depends on the machine: whoever means one of several asks for
+ * the text that its data has. */
+void livesite_next(struct fcgiclient *c, struct fcgi_event *e, const char *name);
+void livesite_next_with(
+	struct fcgiclient *c, struct fcgi_event *e, const char *name, const char *text);
 /* A number out of its data. */
 int64_t livesite_number(const struct fcgi_event *e, const char *member);
 

@@ -90,6 +90,7 @@ static void program_start(struct rig *rig, struct child *c, const char *name, un
 	env[n++] = "MCP_HTTP_TOKEN=operator-token-of-a-test";
 	env[n++] = pool_printf(rig_pool, "ASB_FAULT_DIR=%s/fault", rig->dir);
 	env[n++] = "BOX_RUNTIME=process";
+	env[n++] = rig->box_pool ? rig->box_pool : "BOX_POOL=0";
 	env[n++] = "ASB_LEASE_MS=3000";
 	env[n++] = "ASB_RENEW_MS=500";
 	env[n++] = "ASB_REAP_MS=500";

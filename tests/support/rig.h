@@ -13,6 +13,7 @@ struct rig {
 	char dir[64];
 	char site[9];
 	unsigned uid_base; /* of 256; boxes run under their slot's, programs under the worker's */
+	const char *box_pool;  /* "BOX_POOL=N"; NULL: no pool */
 	const char *extra[16]; /* "NAME=value" for the worker and its runners; NULL ends */
 	struct child spawn, worker;
 };

@@ -13,6 +13,13 @@ fail() {
 	failed=$((failed + 1))
 	echo "FAIL $*"
 }
+# tree_copy DEST: this tree as it is, for the demo, which plants its word in the tree it is run from
+tree_copy() {
+	git clone -q "file://$repo" "$1"
+	(cd "$repo" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do
+		[ ! -e "$f" ] || printf '%s\0' "$f"
+	done | tar -c --null -T - -f -) | tar -x -C "$1" -f -
+}
 # check NAME COMMAND...: passes if the command does
 check() {
 	local name=$1

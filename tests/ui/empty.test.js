@@ -1,6 +1,6 @@
 /* A site without rows, and the runs list while it comes and when it does not come. */
 import assert from 'node:assert/strict'
-import { test, url } from './lib/harness.js'
+import { comes, test, url } from './lib/harness.js'
 import { screen } from './lib/judge.js'
 
 test('runs: nothing there yet teaches', (t) =>
@@ -22,7 +22,7 @@ test('runs: while they are loading, and only after a moment', (t) =>
 		await page.route('**/fleet.json', () => {})
 		await page.goto(`${url}/dashboard/runs`)
 		await page.locator('.skeleton-row').first().waitFor()
-		assert.equal(await page.locator('.skeleton-row').count(), 3)
+		await comes(() => page.locator('.skeleton-row').count(), 3)
 	}))
 
 test('runs: they do not come', async (t) => {
@@ -31,6 +31,6 @@ test('runs: they do not come', async (t) => {
 		await page.route('**/events.sse*', (r) => r.abort())
 		await page.route('**/fleet.json', (r) => r.abort())
 		await page.goto(`${url}/dashboard/runs`)
-		await page.getByText('The runs could not be loaded').waitFor({ timeout: 12_000 })
+		await page.getByText('The runs could not be loaded').waitFor()
 	}, { sizes: ['phone'] })
 })

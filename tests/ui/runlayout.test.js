@@ -1,6 +1,6 @@
 /* Where things are (bar A4): the answer can always be sent, the trace can always be read, nothing lies over the card. */
 import assert from 'node:assert/strict'
-import { test, url } from './lib/harness.js'
+import { comes, test, until, url } from './lib/harness.js'
 import { noOverflow } from './lib/judge.js'
 import { asking, QUESTION, working } from './lib/runrows.js'
 
@@ -55,7 +55,7 @@ test('following: it stays at the end while one is there, and does not move under
 		const e = document.querySelector('.trace .pane-scroll')
 		return e.scrollHeight - e.scrollTop - e.clientHeight
 	})
-	assert((await gap()) < 4, 'it opens at the end')
+	await until(async () => (await gap()) < 4, 'it opens at the end')
 	await page.locator('.trace .pane-scroll').hover()
 	await page.mouse.wheel(0, -600)
 	await page.locator('.jump').waitFor()
@@ -65,7 +65,7 @@ test('following: it stays at the end while one is there, and does not move under
 	assert(Math.abs((await page.evaluate(() => document.querySelector('.trace .pane-scroll').scrollTop)) - top) < 400, 'it does not jump to the end')
 	await page.locator('.jump').click()
 	await page.locator('.jump').waitFor({ state: 'detached' })
-	assert((await gap()) < 4, 'it is at the end again')
+	await until(async () => (await gap()) < 4, 'it is at the end again')
 })
 
 test('earlier rows come when asked for, and what one reads stays where it is', async (t) => {
@@ -73,14 +73,15 @@ test('earlier rows come when asked for, and what one reads stays where it is', a
 	const page = await t.page()
 	await page.goto(`${url}/dashboard/runs/${working({ rows, turns: [{ n: 1, age: 890, state: 'running' }] })}`)
 	await page.locator('.say', { hasText: 'step 900' }).waitFor()
-	assert.equal(await page.locator('.say', { hasText: /^step 1$/ }).count(), 0)
-	for (let i = 0; i < 6 && !(await page.locator('.say', { hasText: /^step 1$/ }).count()); i++) {
+	const here = () => page.locator('.say').count()
+	assert((await here()) < 900, 'not all are here')
+	for (let n; (n = await here()) < 900; ) {
 		await page.locator('.trace .pane-scroll').evaluate((e) => (e.scrollTop = 0))
 		await page.locator('.earlier button').click()
-		await new Promise((r) => setTimeout(r, 400))
+		await until(async () => (await here()) > n, 'more of them')
 	}
-	assert.equal(await page.locator('.say').count(), 900, 'all are here, once')
+	assert.equal(await here(), 900, 'all are here, once')
 	const order = await page.locator('.say').allTextContents()
 	assert.deepEqual(order.map((s) => Number(s.split(' ')[1])), rows.map((_, i) => i + 1))
-	assert.equal(await page.locator('.earlier').count(), 0)
+	await comes(() => page.locator('.earlier').count(), 0, 'and no more are offered')
 })

@@ -1,6 +1,6 @@
 /* The log of 100,000 lines (bar A8): how soon its end is there, what it costs to scroll and to search, links to lines. */
 import assert from 'node:assert/strict'
-import { api, SLOW, test, until, url } from './lib/harness.js'
+import { api, comes, test, until, url, within } from './lib/harness.js'
 import { seedLog, working } from './lib/runrows.js'
 
 let run = ''
@@ -23,12 +23,17 @@ const nodes = (page) => page.evaluate(() => document.querySelectorAll('.log-scro
 
 test('log: the end of 100,000 lines is there within a second of opening the tab, in at most 400 nodes', async (t) => {
 	const page = await open(t, null)
-	const start = Date.now()
-	await page.locator('.tabs a', { hasText: 'Log' }).click()
-	await page.locator('.log-row', { hasText: LAST }).waitFor()
-	const ms = Date.now() - start
-	console.log(`     tail after ${ms} ms`)
-	assert(ms <= 1000 * SLOW, `the tail took ${ms} ms`)
+	const tail = async () => {
+		const start = Date.now()
+		await page.locator('.tabs a', { hasText: 'Log' }).click()
+		await page.locator('.log-row', { hasText: LAST }).waitFor()
+		return Date.now() - start
+	}
+	await within(1000, 'the end is there', await tail(), async () => {
+		await page.goto(`${url}/dashboard/runs/${log()}`)
+		await page.locator('.trace').waitFor()
+		return tail()
+	})
 	assert.equal((await api(`/watch.json?session=${log()}`)).log_lines, 100_000)
 	const n = await nodes(page)
 	console.log(`     ${n} nodes`)
@@ -47,25 +52,28 @@ test('log: scrolling keeps 400 nodes, fills what one looks at, and leaves the en
 		}
 	})
 	assert((await nodes(page)) <= 400)
-	assert.equal(await page.locator('.log-tools [aria-pressed=true]', { hasText: 'Follow' }).count(), 0, 'it follows no more')
+	const follows = () => page.locator('.log-tools [aria-pressed=true]', { hasText: 'Follow' }).count()
+	await comes(follows, 0, 'it follows no more')
 	await page.evaluate(() => (document.querySelector('.log-scroll').scrollTop = 50_000 * 20))
 	await page.locator('.log-row', { hasText: '[050010]' }).waitFor()
 	await page.locator('.log-scroll').press('End')
 	await page.locator('.log-row', { hasText: LAST }).waitFor()
-	assert.equal(await page.locator('.log-tools [aria-pressed=true]', { hasText: 'Follow' }).count(), 1)
+	await comes(follows, 1, 'it follows again')
 })
 
 test('log: the whole of it is searched within 1.5 s; next and previous go through the hits', async (t) => {
 	const page = await open(t)
 	await page.locator('.log-row', { hasText: LAST }).waitFor()
 	await page.locator('.log-search input').focus()
-	const start = Date.now()
-	await page.locator('.log-search input').fill('[012345]')
-	await page.locator('.log-row mark', { hasText: '[012345]' }).waitFor()
-	const ms = Date.now() - start
-	console.log(`     found after ${ms} ms`)
-	assert(ms <= 1500 * SLOW, `the search took ${ms} ms`)
-	assert.match(await page.locator('.log-found').textContent(), /^1 of 1/)
+	const find = async (what) => {
+		const start = Date.now()
+		await page.locator('.log-search input').fill(what)
+		await page.locator('.log-row mark', { hasText: what }).waitFor()
+		return Date.now() - start
+	}
+	let at = 12_345
+	await within(1500, 'it is found', await find('[012345]'), () => find(`[0${(at += 11_111)}]`))
+	await until(async () => /^1 of 1/.test(await page.locator('.log-found').textContent()), 'one hit')
 	await page.locator('.log-search input').fill('compile unit 77 ')
 	await until(async () => /^1 of 625/.test(await page.locator('.log-found').textContent()), '625 hits')
 	await page.locator('.log-search input').press('Enter')
@@ -77,22 +85,27 @@ test('log: the whole of it is searched within 1.5 s; next and previous go throug
 	await page.locator('.log-search input').fill('no such line anywhere')
 	await until(async () => /none/.test(await page.locator('.log-found').textContent()), 'no hit')
 	await page.locator('.log-scroll').press('Control+f')
-	assert(await page.evaluate(() => document.activeElement.matches('.log-search input')), 'Ctrl+F goes to the search')
+	await comes(() => page.evaluate(() => document.activeElement.matches('.log-search input')), true, 'Ctrl+F goes to the search')
 })
 
 test('log: a link to lines shows and marks them; picking lines makes the link', async (t) => {
 	const page = await open(t, '#L123-130')
 	await page.locator('.log-row.picked', { hasText: '[000122]' }).waitFor()
-	assert.equal(await page.locator('.log-row.picked').count(), 8)
+	const picked = () => page.locator('.log-row.picked').count()
+	await comes(picked, 8, 'eight lines are marked')
 	await page.locator('.log-picked button', { hasText: 'Copy lines' }).click()
-	const copied = await until(() => page.evaluate(() => navigator.clipboard.readText()), 'the clipboard')
+	// the clipboard is the browser's: what an earlier test copied may still be in it
+	const copied = await until(async () => {
+		const text = await page.evaluate(() => navigator.clipboard.readText())
+		return text.includes('compile unit 122') && text
+	}, 'the clipboard')
 	assert.equal(copied.split('\n')[0], '[000122] compile unit 122 ok in 54ms', 'without colours')
 	assert.equal(copied.trim().split('\n').length, 8)
 	await page.locator('.log-n', { hasText: /^140$/ }).click()
 	await until(() => page.url().endsWith('#L140'), 'the address')
 	await page.locator('.log-n', { hasText: /^143$/ }).click({ modifiers: ['Shift'] })
 	await until(() => page.url().endsWith('#L140-143'), 'the address of four lines')
-	assert.equal(await page.locator('.log-row.picked').count(), 4)
+	await comes(picked, 4, 'four lines are marked')
 	await t.picture(page, 'run-log-lines-desktop-light')
 })
 

@@ -3,7 +3,7 @@
  * second time, ended, torn down.
  */
 import assert from 'node:assert/strict'
-import { api, delegate, runState, SLOW, test, until, url } from './lib/harness.js'
+import { api, delegate, runState, SLOW, test, until, url, within } from './lib/harness.js'
 
 const at = (session, tab = '') => `${url}/dashboard/runs/${session}${tab && `/${tab}`}`
 const stamp = (page, state) => page.locator(`.run-head .stamp[data-state=${state}]`).waitFor({ timeout: 20_000 * SLOW })
@@ -19,7 +19,7 @@ async function asked(task = ASKS) {
 
 test('a run is seen live: starting, what it writes as it comes, its log, its end', async (t) => {
 	const page = await t.page()
-	const { session } = await delegate('for i in 1 2 3 4 5 6; do echo "line $i of six"; sleep 0.6; done; echo oops >&2; exit 3', { title: 'Count to six' })
+	const { session } = await delegate('for i in 1 2 3 4 5 6; do echo "line $i of six"; sleep 0.3; until [ $i != 3 ] || [ -e go ]; do sleep 0.1; done; done; echo oops >&2; exit 3', { title: 'Count to six' })
 	await page.goto(at(session))
 	await page.locator('h1', { hasText: 'Count to six' }).waitFor()
 	await stamp(page, 'running')
@@ -27,6 +27,7 @@ test('a run is seen live: starting, what it writes as it comes, its log, its end
 	assert.equal(await page.locator('.trace', { hasText: 'line 6 of six' }).count(), 0, 'it is shown while it works')
 	await page.locator('.tabs a', { hasText: 'Log' }).click()
 	await page.locator('.log-row', { hasText: 'line 3 of six' }).waitFor()
+	await api('/exec.json', { session, argv: ['touch', 'go'], wait_ms: 5000 })
 	await page.locator('.log-row', { hasText: 'line 6 of six' }).waitFor()
 	await page.locator('.log-row.err', { hasText: 'oops' }).waitFor()
 	await stamp(page, 'failed')
@@ -52,13 +53,14 @@ test('A7: a question shows within a second; answered on the phone it leaves the 
 	assert.equal(questions[0].text, 'which colour?')
 	assert.match(await phone.locator('.q-text').textContent(), /which colour\?/)
 	await desktop.locator('[data-answer]').fill('not this one')
-	await phone.locator('[data-answer]').fill('blue')
-	await phone.getByRole('button', { name: 'Send answer' }).click()
-	const sent = Date.now()
-	await desktop.locator('.question').waitFor({ state: 'detached', timeout: 5000 * SLOW })
-	const ms = Date.now() - sent
-	console.log(`     it left the other page after ${ms} ms`)
-	assert(ms <= 1000 * SLOW, `it left after ${ms} ms`)
+	const leaves = async () => {
+		await phone.locator('[data-answer]').fill('blue')
+		await phone.getByRole('button', { name: 'Send answer' }).click()
+		const sent = Date.now()
+		await desktop.locator('.question').waitFor({ state: 'detached' })
+		return Date.now() - sent
+	}
+	const ms = await leaves()
 	await phone.locator('.question').waitFor({ state: 'detached', timeout: 5000 * SLOW })
 	// what was typed there and not sent is kept, and said so
 	const note = desktop.locator('.q-settled')
@@ -69,6 +71,14 @@ test('A7: a question shows within a second; answered on the phone it leaves the 
 	for (const page of [desktop, phone]) await text(page, 'it is <blue>')
 	await stamp(desktop, 'done')
 	await desktop.locator('.asked', { hasText: 'blue' }).waitFor()
+	await within(1000, 'it leaves the other page', ms, async () => {
+		const another = await asked()
+		for (const page of [desktop, phone]) {
+			await page.goto(at(another))
+			await page.locator('.question').waitFor()
+		}
+		return leaves()
+	})
 })
 
 test('a second answer is refused: the one that won is shown and the text is kept', async (t) => {

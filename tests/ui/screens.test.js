@@ -1,6 +1,6 @@
 /* Every screen with rows in every state: axe, layout, targets, pictures. */
 import assert from 'node:assert/strict'
-import { seed, seedName, sql, test, url } from './lib/harness.js'
+import { comes, seed, seedName, sql, test, url } from './lib/harness.js'
 import { axe, noOverflow, screen } from './lib/judge.js'
 
 const runs = async (page) => {
@@ -201,11 +201,11 @@ test('runs: four questions are folded to lines, one is open', async (t) => {
 	await screen(t, 'runs-many-waiting', async (page) => {
 		await page.goto(`${url}/dashboard/runs`)
 		await page.locator('.waiting-card').nth(3).waitFor()
-		assert.equal(await page.locator('.waiting-card.folded').count(), 3)
+		await comes(() => page.locator('.waiting-card.folded').count(), 3)
 		await page.locator('.waiting-card textarea').waitFor()
 	})
 	const page = await t.page()
 	await page.goto(`${url}/dashboard/runs`)
 	await page.locator('.waiting-fold').first().click()
-	assert.equal(await page.locator('.waiting-card.folded').count(), 3, 'one at a time')
+	await comes(() => page.locator('.waiting-card.folded').count(), 3, 'one at a time')
 })

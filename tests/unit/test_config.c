@@ -180,6 +180,31 @@ static void test_print(void **state)
 	assert_non_null(strstr(b.data, "| `BOX_CPUS` | 1 (1 to 4) |"));
 }
 
+static void test_runtimes(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	const char *text = pool_printf(pool, "BOX_RUNTIME=auto\nASB_STATE_DIR=%s\n", dir), *found;
+	const struct config *cfg = NULL;
+	struct err err;
+
+	(void)state;
+	/* before asb doctor has run */
+	assert_true(load(pool, text, &cfg, &err));
+	assert_string_equal(cfg->box_runtime, "qemu");
+	found = write_file(pool, "runtime", "podman\n");
+	assert_true(load(pool, text, &cfg, &err));
+	assert_string_equal(cfg->box_runtime, "podman");
+	assert_int_equal(unlink(found), 0);
+	/* words, and not parts of them */
+	assert_true(load(pool, "BOX_RUNTIMES=podman  docker\n", &cfg, &err));
+	assert_true(config_has_runtime(cfg, "qemu"));
+	assert_true(config_has_runtime(cfg, "podman"));
+	assert_true(config_has_runtime(cfg, "docker"));
+	assert_false(config_has_runtime(cfg, "dock"));
+	assert_false(config_has_runtime(cfg, "podman docker"));
+	assert_false(config_has_runtime(cfg, ""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +214,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_usage),
 		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_runtimes),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

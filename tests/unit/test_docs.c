@@ -13,6 +13,7 @@
 #include "buf.h"
 #include "cleanup.h"
 #include "config.h"
+#include "verbs.h"
 
 /* make runs tests in the root of the tree. */
 static void read_file(const char *path, struct buf *b)
@@ -60,6 +61,16 @@ static void test_config(void **state)
 	check("docs/config.md", &want);
 }
 
+static void test_cli(void **state)
+{
+	CLEANUP(buf) struct buf want = BUF_INIT(1 << 20);
+
+	(void)state;
+	verbs_print(&want);
+	assert_false(want.failed);
+	check("docs/cli.md", &want);
+}
+
 static void test_every_action(void **state)
 {
 	CLEANUP(buf) struct buf tests = BUF_INIT(1 << 20);
@@ -69,7 +80,10 @@ static void test_every_action(void **state)
 	read_file("tests/integration/test_access.c", &tests);
 	read_file("tests/integration/test_delegate.c", &tests);
 	read_file("tests/integration/test_screens.c", &tests);
+	read_file("tests/integration/test_sandbox_actions.c", &tests);
 	read_file("tests/integration/test_logs.c", &tests);
+	read_file("tests/integration/test_receipts.c", &tests);
+	read_file("tests/integration/test_look_actions.c", &tests);
 	for (size_t i = 0; actions[i]; i++) {
 		const struct action *a = actions[i];
 
@@ -91,6 +105,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_api),
 		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_cli),
 		cmocka_unit_test(test_every_action),
 	};
 

@@ -233,6 +233,67 @@ static void test_print(void **state)
 		strstr(b.data, "| `repos[].ref` | string, at most 100 bytes | `main` | Ref. |\n"));
 }
 
+struct strict {
+	struct field_map files;
+	int64_t timeout;
+	const char *colour;
+};
+static const char *const colours[] = {"red", NULL};
+static const struct field strict_fields[] = {
+	FIELD(MAP, struct strict, files, .max = 2, .each_max = 4, .help = "Files."),
+	FIELD(INT, struct strict, timeout, .min = 1, .max = 60, .no_null = true, .help = "Limit."),
+	FIELD(WORD, struct strict, colour, .words = colours, .reason = "no_colour",
+		.help = "Colour."),
+};
+
+static bool take_strict(struct pool *pool, const char *text, struct strict *in, struct err *err)
+{
+	CLEANUP(json) struct json_object *o = NULL;
+
+	*in = (struct strict){0};
+	if (!json_parse(text, strlen(text), &o, err))
+		fail_msg("%s: %s", text, err->msg);
+	return field_from_json(strict_fields, 3, o, pool, in, err);
+}
+
+/* An object of texts; what null may not stand for; a word of its own for a wrong choice. */
+static void test_map_null_and_reason(void **state)
+{
+	static const struct {
+		const char *text, *says, *reason;
+	} bad[] = {
+		{"{\"files\":[]}", "files: must be an object", "field"},
+		{"{\"files\":{\"a\":1}}", "files: each member must be text", "field"},
+		{"{\"files\":{\"a\":null}}", "files: each member must be text", "field"},
+		{"{\"files\":{\"a\":\"12345\"}}", "files: longer than 4", "field"},
+		{"{\"files\":{\"a\":\"\",\"b\":\"\",\"c\":\"\"}}", "files: more than 2", "field"},
+		{"{\"timeout\":null}", "timeout: must not be null", "field"},
+		{"{\"colour\":\"blue\"}", "colour: no such choice", "no_colour"},
+	};
+	CLEANUP(pool) struct pool *pool = pool_new();
+	struct strict in;
+	struct err err;
+
+	(void)state;
+	assert_true(take_strict(
+		pool, "{\"files\":{\"a/b\":\"1234\",\"c\":\"\"},\"timeout\":60}", &in, &err));
+	assert_int_equal(in.files.n, 2);
+	assert_string_equal(in.files.names[0], "a/b");
+	assert_string_equal(in.files.texts[0], "1234");
+	assert_string_equal(in.files.texts[1], "");
+	assert_int_equal(in.timeout, 60);
+	assert_true(take_strict(pool, "{\"files\":null,\"colour\":null}", &in, &err));
+	assert_int_equal(in.files.n, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (take_strict(pool, bad[i].text, &in, &err))
+			fail_msg("taken: %s", bad[i].text);
+		assert_string_equal(err.reason, bad[i].reason);
+		if (!strstr(err.msg, bad[i].says))
+			fail_msg("%s: %s", bad[i].text, err.msg);
+	}
+	assert_false(field_from_query(strict_fields, 3, "files=a", pool, &in, &err));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_query),
 		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_map_null_and_reason),
 		cmocka_unit_test(test_print),
 	};
 

@@ -20,6 +20,7 @@ static const struct config cfg = {
 static const struct gate_caller who = {
 	.box = "box-x",
 	.turn_id = 1,
+	.egress = "run",
 	.repos = "[{\"repo\":\"owner/name\"},{\"repo\":\"a/b\",\"host\":\"other.example\"}]",
 };
 

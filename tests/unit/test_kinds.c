@@ -20,7 +20,7 @@ static void kinds_are_found(void **state)
 	size_t n = kind_names(&names);
 
 	(void)state;
-	assert_int_equal(n, 3);
+	assert_true(n >= 4);
 	for (size_t i = 0; i < n; i++) {
 		const struct kind *k = kind_find(names[i]);
 

@@ -10,8 +10,10 @@
 
 #include <string.h>
 
+#include "container.h"
 #include "pool.h"
 #include "runtimes.h"
+#include "size_class.h"
 #include "spawn.h"
 
 #define GIB 1073741824
@@ -115,9 +117,13 @@ static void test_isolation(void **state)
 	struct err err;
 
 	(void)state;
+	/* a machine's read-back does not make a container */
 	r.isolation = "container";
 	assert_false(readback_check(&r, machine, true, GIB, 1, &err));
-	assert_non_null(strstr(err.msg, "isolation is container"));
+	assert_non_null(strstr(err.msg, "memory_swap_bytes is missing"));
+	r.isolation = "jail";
+	assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+	assert_non_null(strstr(err.msg, "isolation is jail"));
 	/* slots that share a uid: root's is then right, and only then */
 	r = reply(with(pool, good, "1900000019", "0"));
 	r.uid = 0;
@@ -146,17 +152,119 @@ static void test_inspect(void **state)
 	assert_int_equal(facts.cpus, 2);
 	assert_int_equal(facts.nics, 2);
 	assert_false(runtime_find("qemu")->inspect(argv, 1, &facts, &err));
-	assert_null(runtime_find("docker"));
+	assert_null(runtime_find("lxc"));
+}
+
+static const char container[] =
+	"{\"uid\":3183509504,\"seccomp\":2,\"no_new_privs\":1,\"cap_eff\":\"00000000000800ef\","
+	"\"nics\":0,\"memory_bytes\":1073741824,\"memory_swap_bytes\":1073741824,\"pids\":512,"
+	"\"cpu_milli\":1000,\"fds\":[\"/dev/null\",\"socket:[1]\"],\"engine\":{\"name\":\"podman\","
+	"\"memory_bytes\":1073741824,\"memory_swap_bytes\":1073741824,\"pids\":512,"
+	"\"cpu_milli\":1000,\"privileged\":0,\"mounts\":0,\"network\":\"none\"}}";
+
+static void test_container(void **state)
+{
+	static const struct {
+		const char *from, *to, *field;
+	} rows[] = {
+		{"\"uid\":3183509504", "\"uid\":0", "uid is 0"},
+		{"\"seccomp\":2", "\"seccomp\":0", "seccomp is 0"},
+		{"\"no_new_privs\":1", "\"no_new_privs\":0", "no_new_privs is 0"},
+		{"800ef", "801ef", "cap_eff is 00000000000801ef"},
+		{"\"nics\":0", "\"nics\":1", "nics is 1"},
+		{"\"memory_bytes\":1073741824", "\"memory_bytes\":-1", "memory_bytes is -1"},
+		{"\"memory_swap_bytes\":1073741824", "\"memory_swap_bytes\":2147483648",
+			"memory_swap_bytes is 2147483648"},
+		{"\"pids\":512", "\"pids\":-1", "pids is -1"},
+		{"\"cpu_milli\":1000", "\"cpu_milli\":2000", "cpu_milli is 2000"},
+		{"socket:[1]", "/var/run/docker.sock", "fds is /var/run/docker.sock"},
+		{"\"none\"", "\"bridge\"", "engine: read back: network is bridge"},
+		{"\"privileged\":0", "\"privileged\":1", "privileged is 1"},
+		{"\"mounts\":0", "\"mounts\":1", "mounts is 1"},
+		{"\"engine\":{", "\"other\":{", "engine: read back: memory_bytes is missing"},
+	};
+	struct pool *pool = pool_new();
+	struct spawn_reply r = {.uid = 3183509504, .isolation = "container", .readback = container};
+	struct err err;
+
+	(void)state;
+	assert_true(readback_check(&r, machine, true, GIB, 1, &err));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		r.readback = with(pool, container, rows[i].from, rows[i].to);
+		assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+		assert_string_equal(err.reason, "policy");
+		if (!strstr(err.msg, rows[i].field))
+			fail_msg("row %zu: %s", i, err.msg);
+	}
+	/* without ids of its own: its root is the host's, and the box says so */
+	r = (struct spawn_reply){.isolation = "container, slots not separated",
+		.readback = with(pool, with(pool, container, "3183509504", "0"), "800ef", "800eb")};
+	assert_true(readback_check(&r, machine, true, GIB, 1, &err));
+	r.isolation = "container";
+	assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+	pool_free(pool);
+}
+
+static void test_slots(void **state)
+{
+	const uid_t first = 1900000016;
+
+	(void)state;
+	for (int slot = 0; slot < 240; slot++)
+		assert_int_equal(container_slot(container_uid(first + (uid_t)slot), first), slot);
+	assert_int_equal(container_slot(first, first), -1);
+	assert_int_equal(container_slot(0, first), -1);
+	/* no two share an id */
+	assert_true(container_uid(first + 1) - container_uid(first) == CONTAINER_UIDS);
+}
+
+static void test_limits(void **state)
+{
+	static const char limits[] =
+		"{\"sealed\":true,\"limits\":{\"memory_bytes\":900000000,\"swap_bytes\":0,"
+		"\"pids\":1024,\"cpus\":1,\"disk_bytes\":4100000000}}";
+	static const struct {
+		const char *from, *to, *field;
+	} rows[] = {
+		{"900000000", "-1", "memory_bytes is -1"},
+		{"900000000", "1200000000", "memory_bytes is 1200000000"},
+		{"\"memory_bytes\":900000000,", "", "memory_bytes is missing"},
+		{"\"swap_bytes\":0", "\"swap_bytes\":4096", "swap_bytes is 4096"},
+		{"\"pids\":1024", "\"pids\":-1", "pids is -1"},
+		{"\"cpus\":1", "\"cpus\":2", "cpus is 2"},
+		{"4100000000", "8200000000", "disk_bytes is 8200000000"},
+		{"\"limits\"", "\"other\"", "memory_bytes is missing"},
+		{"{\"sealed\"", "[\"sealed\"", "probe is not JSON"},
+	};
+	struct spawn_reply machine_reply = reply(good), box = reply(good);
+	struct pool *pool = pool_new();
+	struct err err;
+
+	(void)state;
+	box.isolation = "container";
+	assert_true(readback_limits(&machine_reply, limits, size_class_find("s"), &err));
+	assert_true(readback_limits(&box, "{}", size_class_find("s"), &err));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_false(readback_limits(&machine_reply,
+			with(pool, limits, rows[i].from, rows[i].to), size_class_find("s"), &err));
+		assert_string_equal(err.reason, "policy");
+		if (!strstr(err.msg, rows[i].field))
+			fail_msg("%s: %s", rows[i].field, err.msg);
+	}
+	pool_free(pool);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_each_field),
 		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_isolation),
 		cmocka_unit_test(test_inspect),
+		cmocka_unit_test(test_container),
+		cmocka_unit_test(test_slots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

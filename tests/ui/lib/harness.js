@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import { chromium } from 'playwright-core'
 
 export const repo = join(dirname(fileURLToPath(import.meta.url)), '../../..')
@@ -65,6 +66,22 @@ export async function until(look, what = 'it', ms = 15_000 * SLOW) {
 		if (Date.now() > end) throw new Error(`${what}: not within ${ms} ms`)
 		await new Promise((r) => setTimeout(r, 50))
 	}
+}
+/** Waits until `look` gives `want`: what is on the screen comes with a frame. @param {() => any} look */
+export async function comes(look, want, what = 'it') {
+	let got
+	const same = async () => isDeepStrictEqual((got = await look()), want)
+	await until(same, what).catch(() => assert.deepEqual(got, want, what))
+}
+/**
+ * A bar in milliseconds on a machine that may be busy for a moment: the first time, or one of three more, is within it.
+ * @param {number} bar @param {string} what @param {number} first @param {() => Promise<number>} again
+ */
+export async function within(bar, what, first, again) {
+	let ms = first
+	for (let i = 0; ms > bar * SLOW && i < 3; i++) ms = await again()
+	console.log(`     ${what} after ${first}${ms === first ? '' : `, then ${ms}`} ms`)
+	assert(ms <= bar * SLOW, `${what}: after ${ms} ms, not ${bar}`)
 }
 export const runState = async (session, ...states) => until(async () => states.includes((await api(`/watch.json?session=${session}`)).state), `${session} is ${states.join(' or ')}`, 60_000 * SLOW)
 

@@ -16,15 +16,15 @@ export async function axe(page, what) {
 	assert.deepEqual(found, [], `axe: ${what}`)
 }
 
-/** Nothing is wider than the page, whatever its width. */
 /** Colours that were on their way have arrived. What turns for ever is not waited for. */
-const repainted = (page) =>
+export const repainted = (page) =>
 	page.evaluate(async () => {
 		const ends = document.getAnimations().filter((a) => a.effect?.getTiming().iterations !== Infinity)
 		await Promise.allSettled(ends.map((a) => a.finished))
 		await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
 	})
 
+/** Nothing is wider than the page, whatever its width. */
 export async function noOverflow(page, what) {
 	const over = await page.evaluate(() => {
 		const width = document.documentElement.clientWidth
