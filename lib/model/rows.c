@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "encode.h"
-
 void array_open(struct buf *b)
 {
 	(void)buf_addc(b, '{');
@@ -42,20 +40,6 @@ void array_add_text(struct buf *b, const char *s)
 			(void)buf_addc(b, '\\');
 			(void)buf_addc(b, *s++);
 		}
-	}
-	(void)buf_addc(b, '"');
-}
-
-void array_add_bytes(struct buf *b, const void *data, size_t n)
-{
-	char *to;
-
-	comma(b);
-	(void)buf_adds(b, "\"\\\\x");
-	to = buf_room(b, 2 * n + 1);
-	if (to) {
-		hex_encode(data, n, to);
-		buf_grew(b, 2 * n);
 	}
 	(void)buf_addc(b, '"');
 }

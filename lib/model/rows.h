@@ -19,7 +19,6 @@ static inline struct db_arg db_ref(int64_t id)
 void array_open(struct buf *b);
 void array_add_i64(struct buf *b, int64_t v);
 void array_add_text(struct buf *b, const char *s); /* NULL: SQL NULL */
-void array_add_bytes(struct buf *b, const void *data, size_t n);
 void array_close(struct buf *b);
 
 /* Index of name in names, -1 where it is none of them. */
