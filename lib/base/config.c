@@ -62,6 +62,7 @@ struct setting {
 static const struct setting settings[] = {
 	TEXT("ASB_SITE", site, "site0000", "8 lower-case letters or digits that name this installation on its host."),
 	TEXT("ASB_URL", url, "http://127.0.0.1:8380", "What people open; links are made from it. Plain http only on loopback."),
+	INT("ASB_CONFORMANCE", has_conformance, 0, 0, 1, "1: /mcp also has what the official conformance suite wants to find; for tests on loopback only."),
 	TEXT("ASB_STATE_DIR", state_dir, "/var/lib/agent-sandbox", "What survives restarts: database, secrets, logs, box disks."),
 	TEXT("ASB_RUN_DIR", run_dir, "/run/agent-sandbox", "Sockets and box directories; wiped at boot."),
 	TEXT("ASB_CACHE_DIR", cache_dir, "/var/cache/agent-sandbox", "Images and templates, by key; may be removed at any time."),
@@ -79,7 +80,7 @@ static const struct setting settings[] = {
 	INT("BOX_POOL", box_pool, -1, -1, 64, "Boxes kept ahead, paused, of each image and size that is wanted; each takes a slot, and all at the most half of them. 0: none; -1: one for each 8 GiB of the host's memory, at most 4."),
 	INT("BOX_MAX_S", box_max_s, 86400, 60, 30 * 86400, "A box is destroyed this long after its creation, seconds."),
 	INT("BOX_IDLE_S", box_idle_s, 1800, 1, 30 * 86400, "A sandbox that nobody has used for so long is destroyed, seconds."),
-	TEXT("BOX_RUNTIME", box_runtime, "qemu", "Runtime of new boxes: qemu, podman, docker, or auto: the best that asb doctor has proved on this host."),
+	TEXT("BOX_RUNTIME", box_runtime, "qemu", "Runtime of new boxes: qemu, podman, docker, msb, or auto: the best that asb doctor has proved on this host."),
 	TEXT("BOX_RUNTIMES", box_runtimes, "", "More runtimes that a sandbox may ask for, with spaces between. A container engine, here or in BOX_RUNTIME, makes asb-spawn keep root."),
 	TEXT("ASB_GIT_UPSTREAMS", git_upstreams, "", "Git hosts that tasks may clone from: \"name=http(s)://host/path ...\"."),
 	TEXT("ANTHROPIC_BASE_URL", model_upstream, "https://api.anthropic.com", "Where the gate sends model calls."),
@@ -289,8 +290,13 @@ static bool check(const struct config *cfg, struct err *err)
 			err, ERR_INVALID, "ASB_URL: must be scheme://host[:port] and nothing more");
 	if (text_has_prefix(cfg->url, "http://") && !is_loopback(host)) {
 		(void)err_set(err, ERR_INVALID, "ASB_URL: plain http is for loopback only");
-		return err_advise(err, NULL, "Put TLS in front and set ASB_URL to https://.");
+		return err_advise(err, NULL,
+			"Set it to https://NAME and give the site TLS, or a proxy that has it: "
+			"docs/access.md.");
 	}
+	if (cfg->has_conformance && !is_loopback(host))
+		return err_set(err, ERR_INVALID,
+			"ASB_CONFORMANCE: only for tests, of a site whose ASB_URL is on loopback");
 	if (cfg->renew_ms * 2 > cfg->lease_ms)
 		return err_set(
 			err, ERR_INVALID, "ASB_RENEW_MS: must be at most half of ASB_LEASE_MS");

@@ -26,6 +26,7 @@ struct config {
 	/* doors */
 	const char *operator_token; /* MCP_HTTP_TOKEN(_FILE) */
 	int64_t web_children;	    /* ASB_WEB_CHILDREN */
+	int64_t has_conformance;    /* ASB_CONFORMANCE: fixtures of the MCP suite, on loopback */
 	/* boxes */
 	int64_t uid_base;  /* BOX_UID_BASE: first of the site's 256 uids; 0: no uid separation */
 	int64_t box_slots; /* BOX_SLOTS: live boxes at the most on this host */

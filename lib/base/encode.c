@@ -20,27 +20,46 @@ bool hex_decode(const char *hex, void *out, size_t n)
 	       got == n;
 }
 
-void base64_add(struct buf *b, const void *data, size_t n)
+static void add(struct buf *b, const void *data, size_t n, int variant)
 {
-	size_t size = sodium_base64_ENCODED_LEN(n, sodium_base64_VARIANT_ORIGINAL);
+	size_t size = sodium_base64_encoded_len(n, variant);
 	char *to = buf_room(b, size);
 
 	if (!to)
 		return;
-	(void)sodium_bin2base64(to, size, data, n, sodium_base64_VARIANT_ORIGINAL);
+	(void)sodium_bin2base64(to, size, data, n, variant);
 	buf_grew(b, size - 1);
 }
 
-bool base64_decode(const char *s, size_t n, struct buf *out)
+static bool decode(const char *s, size_t n, struct buf *out, int variant)
 {
 	size_t room = n / 4 * 3 + 3, got;
 	char *to = buf_room(out, room);
 
-	if (!to || sodium_base642bin((unsigned char *)to, room, s, n, NULL, &got, NULL,
-			   sodium_base64_VARIANT_ORIGINAL))
+	if (!to || sodium_base642bin((unsigned char *)to, room, s, n, NULL, &got, NULL, variant))
 		return false;
 	buf_grew(out, got);
 	return true;
+}
+
+void base64_add(struct buf *b, const void *data, size_t n)
+{
+	add(b, data, n, sodium_base64_VARIANT_ORIGINAL);
+}
+
+bool base64_decode(const char *s, size_t n, struct buf *out)
+{
+	return decode(s, n, out, sodium_base64_VARIANT_ORIGINAL);
+}
+
+void base64url_add(struct buf *b, const void *data, size_t n)
+{
+	add(b, data, n, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+bool base64url_decode(const char *s, size_t n, struct buf *out)
+{
+	return decode(s, n, out, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 void url_add(struct buf *b, const char *s)

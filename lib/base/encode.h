@@ -10,6 +10,9 @@ void hex_encode(const void *data, size_t n, char *out);
 bool hex_decode(const char *hex, void *out, size_t n);	      /* exactly 2n digits */
 void base64_add(struct buf *b, const void *data, size_t n);   /* with padding */
 bool base64_decode(const char *s, size_t n, struct buf *out); /* strict */
+/* base64url without padding, as it may stand in a URL. */
+void base64url_add(struct buf *b, const void *data, size_t n);
+bool base64url_decode(const char *s, size_t n, struct buf *out);
 void url_add(struct buf *b, const char *s); /* percent-encodes all but unreserved */
 /* Decodes %XX in place (and + where plus is set). False on a bad escape or a NUL. */
 bool url_decode(char *s, bool plus);

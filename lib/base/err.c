@@ -15,18 +15,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* JSON-RPC codes of ours are outside its own range, where MCP has some that mean other things. */
 static const struct err_info infos[] = {
 	[ERR_NONE] = {"none", 200, 0, 0, true},
 	[ERR_INVALID] = {"invalid", 422, -32602, 2, true},
-	[ERR_UNAUTHENTICATED] = {"unauthenticated", 401, -32001, 3, true},
-	[ERR_FORBIDDEN] = {"forbidden", 403, -32003, 3, true},
-	[ERR_NOT_FOUND] = {"not_found", 404, -32004, 4, true},
-	[ERR_CONFLICT] = {"conflict", 409, -32009, 5, true},
-	[ERR_TOO_LARGE] = {"too_large", 413, -32013, 2, true},
-	[ERR_LIMITED] = {"limited", 429, -32029, 6, true},
-	[ERR_TIMEOUT] = {"timeout", 504, -32008, 6, true},
-	[ERR_BUSY] = {"busy", 503, -32010, 6, true},
-	[ERR_UPSTREAM] = {"upstream", 502, -32011, 7, true},
+	[ERR_UNAUTHENTICATED] = {"unauthenticated", 401, 401, 3, true},
+	[ERR_FORBIDDEN] = {"forbidden", 403, 403, 3, true},
+	[ERR_NOT_FOUND] = {"not_found", 404, 404, 4, true},
+	[ERR_CONFLICT] = {"conflict", 409, 409, 5, true},
+	[ERR_TOO_LARGE] = {"too_large", 413, 413, 2, true},
+	[ERR_LIMITED] = {"limited", 429, 429, 6, true},
+	[ERR_TIMEOUT] = {"timeout", 504, 504, 6, true},
+	[ERR_BUSY] = {"busy", 503, 503, 6, true},
+	[ERR_UPSTREAM] = {"upstream", 502, 502, 7, true},
 	[ERR_INTERNAL] = {"internal", 500, -32603, 1, false},
 	[ERR_MALFORMED] = {"malformed", 400, -32700, 2, true},
 };

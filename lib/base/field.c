@@ -258,6 +258,9 @@ static bool set_json(
 		return set_map(f, v, pool, out, err);
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_ITEMS:
+	case FIELD_KIND_OBJECT:
+	case FIELD_KIND_NUMBER:
+	case FIELD_KIND_JSON:
 		break;
 	}
 	return set_list(f, v, pool, out, err);
@@ -284,6 +287,9 @@ static bool set_query(const struct field *f, const char *s, void *out, struct er
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_ITEMS:
 	case FIELD_KIND_MAP:
+	case FIELD_KIND_OBJECT:
+	case FIELD_KIND_NUMBER:
+	case FIELD_KIND_JSON:
 		break;
 	}
 	return invalid(err, NULL, "%s: cannot stand in a query string", f->name);
@@ -305,6 +311,9 @@ static void set_default(const struct field *f, void *out)
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_ITEMS:
 	case FIELD_KIND_MAP: /* the caller's zeroes: an empty list */
+	case FIELD_KIND_OBJECT:
+	case FIELD_KIND_NUMBER:
+	case FIELD_KIND_JSON:
 		break;
 	}
 }

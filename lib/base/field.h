@@ -37,7 +37,11 @@ enum field_kind {
 	FIELD_KIND_WORD,
 	FIELD_KIND_TEXTS,
 	FIELD_KIND_ITEMS,
-	FIELD_KIND_MAP
+	FIELD_KIND_MAP,
+	/* of answers only */
+	FIELD_KIND_OBJECT, /* with the row's fields; without any: of any members */
+	FIELD_KIND_NUMBER, /* with a fraction */
+	FIELD_KIND_JSON,   /* anything */
 };
 
 enum field_pattern {
@@ -70,12 +74,13 @@ struct field {
 	int64_t min, max;   /* INT: range; TEXT: bytes; TEXTS, ITEMS, MAP: how many */
 	int64_t each_max;   /* TEXTS, MAP: bytes of each text; 0: 64 KiB */
 	bool no_null;	    /* null does not count as absent: it is refused */
+	bool nullable;	    /* of an answer: null says that it is not known */
 	const char *reason; /* of the error where it is not one of `words`; NULL: "field" */
 	enum field_pattern pattern;
 	const char *const *words;   /* WORD: the choices, ended by NULL */
 	const char *text;	    /* default of TEXT and WORD; NULL without */
 	int64_t value;		    /* default of INT and BOOL */
-	const struct field *fields; /* ITEMS */
+	const struct field *fields; /* ITEMS, OBJECT */
 	size_t nfields;
 	size_t item_size;
 	const char *help; /* one sentence */
@@ -101,6 +106,13 @@ struct field {
 		__VA_ARGS__                                                           \
 	}
 
+/* One member of an answer. It says what there is; it fills nothing and checks nothing. */
+#define OUTPUT(kind_, name_, ...)                                       \
+	{                                                               \
+		.name = #name_, .kind = FIELD_KIND_##kind_, __VA_ARGS__ \
+	}
+#define OUTPUT_ROWS(rows) .fields = (rows), .nfields = sizeof(rows) / sizeof((rows)[0])
+
 /* Fill `out`, the struct the rows were made for (zeroed by the caller), from a JSON object or from
  * a query string ("" is fine; TEXTS and ITEMS cannot come that way). Texts live in the pool. */
 bool field_from_json(const struct field *fields, size_t n, struct json_object *o, struct pool *pool,
@@ -112,5 +124,7 @@ bool field_matches(enum field_pattern pattern, const char *s);
 /* --- field_print.c --- */
 /* JSON Schema (draft 2020-12) of an object with these fields; the caller's to free. */
 struct json_object *field_schema(const struct field *fields, size_t n);
+/* The same of an answer: members that are not named may be there, `required` ones always are. */
+struct json_object *field_output_schema(const struct field *fields, size_t n);
 /* A Markdown table, a row a field. */
 void field_print(struct buf *b, const struct field *fields, size_t n);

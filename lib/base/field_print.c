@@ -25,7 +25,12 @@ static const char *type_name(const struct field *f)
 	case FIELD_KIND_ITEMS:
 		return "array";
 	case FIELD_KIND_MAP:
+	case FIELD_KIND_OBJECT:
 		return "object";
+	case FIELD_KIND_NUMBER:
+		return "number";
+	case FIELD_KIND_JSON:
+		return "any";
 	case FIELD_KIND_TEXT:
 	case FIELD_KIND_WORD:
 		break;
@@ -58,7 +63,8 @@ static void add_default(struct json_object *o, const struct field *f)
 		return;
 	if ((f->kind == FIELD_KIND_TEXT || f->kind == FIELD_KIND_WORD) && f->text)
 		json_add_text(o, "default", f->text);
-	if (f->kind == FIELD_KIND_INT)
+	/* a default that nobody may send stands for something else: `help` says what */
+	if (f->kind == FIELD_KIND_INT && f->value >= f->min && f->value <= f->max)
 		json_add_i64(o, "default", f->value);
 	if (f->kind == FIELD_KIND_BOOL)
 		json_add_bool(o, "default", f->value != 0);
@@ -119,6 +125,61 @@ struct json_object *field_schema(const struct field *fields, size_t n)
 	return o;
 }
 
+static void add_type(struct json_object *o, const struct field *f)
+{
+	struct json_object *types;
+
+	if (f->kind == FIELD_KIND_JSON)
+		return;
+	if (!f->nullable) {
+		json_add_text(o, "type", type_name(f));
+		return;
+	}
+	types = json_new_array();
+	json_push_text(types, type_name(f));
+	json_push_text(types, "null");
+	json_add(o, "type", types);
+}
+
+static struct json_object *type_only(const char *type)
+{
+	struct json_object *o = json_new_object();
+
+	json_add_text(o, "type", type);
+	return o;
+}
+
+static struct json_object *output_schema(const struct field *f)
+{
+	struct json_object *o = f->kind == FIELD_KIND_OBJECT && f->nfields
+					? field_output_schema(f->fields, f->nfields)
+					: json_new_object();
+
+	add_type(o, f);
+	json_add_text(o, "description", f->help);
+	if (f->kind == FIELD_KIND_TEXTS)
+		json_add(o, "items", type_only("string"));
+	if (f->kind == FIELD_KIND_ITEMS)
+		json_add(o, "items", field_output_schema(f->fields, f->nfields));
+	return o;
+}
+
+struct json_object *field_output_schema(const struct field *fields, size_t n)
+{
+	struct json_object *o = json_new_object(), *properties = json_new_object(),
+			   *required = json_new_array();
+
+	json_add_text(o, "type", "object");
+	for (size_t i = 0; i < n; i++) {
+		json_add(properties, fields[i].name, output_schema(&fields[i]));
+		if (fields[i].required)
+			json_push_text(required, fields[i].name);
+	}
+	json_add(o, "properties", properties);
+	json_add(o, "required", required);
+	return o;
+}
+
 static void print_bounds(struct buf *b, const struct field *f)
 {
 	switch (f->kind) {
@@ -140,6 +201,9 @@ static void print_bounds(struct buf *b, const struct field *f)
 			(void)buf_addf(b, "%s`%s`", i ? ", " : ": ", f->words[i]);
 		break;
 	case FIELD_KIND_BOOL:
+	case FIELD_KIND_OBJECT:
+	case FIELD_KIND_NUMBER:
+	case FIELD_KIND_JSON:
 		break;
 	}
 }

@@ -36,10 +36,10 @@ static size_t count_members(struct json_object *o)
 	return n;
 }
 
-/* json-c's own parse of a text that the scanner has passed. */
-static bool build(const char *text, size_t n, struct json_object **out, struct err *err)
+/* json-c's own parse, of a text that is known to be good. */
+static bool build(const char *text, size_t n, int depth, struct json_object **out, struct err *err)
 {
-	struct json_tokener *tok = json_tokener_new_ex(JSON_DEPTH + 1);
+	struct json_tokener *tok = json_tokener_new_ex(depth);
 	enum json_tokener_error why;
 
 	if (!tok)
@@ -72,12 +72,24 @@ bool json_parse(const char *text, size_t n, struct json_object **out, struct err
 	if (!json_scan(text, n, &scanned))
 		return err_set(
 			err, ERR_MALFORMED, "json: %s at byte %zu", scanned.wrong, scanned.at);
-	if (!build(text, scanned.end, &o, err))
+	if (!build(text, scanned.end, JSON_DEPTH + 1, &o, err))
 		return false;
 	if (count_members(o) != scanned.members) {
 		json_free(o);
 		return err_set(err, ERR_MALFORMED, "json: an object names a key twice");
 	}
+	*out = o;
+	return true;
+}
+
+bool json_parse_ours(const char *text, size_t n, struct json_object **out, struct err *err)
+{
+	struct json_object *o = NULL;
+
+	if (n > INT_MAX - 1)
+		return err_set(err, ERR_TOO_LARGE, "json: too large");
+	if (!build(text, n, 128, &o, err))
+		return false;
 	*out = o;
 	return true;
 }
@@ -100,6 +112,16 @@ struct json_object *json_get(struct json_object *o, const char *key)
 		return NULL;
 	(void)json_object_object_get_ex(o, key, &v);
 	return v;
+}
+
+bool json_has(struct json_object *o, const char *key)
+{
+	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, NULL);
+}
+
+bool json_is_object(struct json_object *o)
+{
+	return json_object_is_type(o, json_type_object);
 }
 
 bool json_as_text(struct json_object *o, const char **out)

@@ -247,3 +247,44 @@ bool json_scan(const char *text, size_t n, struct json_scanned *out)
 	out->wrong = s.wrong;
 	return !s.wrong;
 }
+
+/* Is the key at `start` this one? One that is written with escapes is not found here. */
+static bool is_key(const struct scan *s, size_t start, const char *key)
+{
+	size_t n = strlen(key);
+
+	return s->at - start == n + 2 && !memcmp(s->text + start + 1, key, n);
+}
+
+bool json_scan_member(const char *text, size_t n, const char *key, const char **at, size_t *len)
+{
+	struct scan s = {.text = text, .n = n};
+
+	skip_space(&s);
+	if (peek(&s) != '{')
+		return false;
+	while (peek(&s) == '{' || peek(&s) == ',') {
+		size_t start;
+		bool found;
+
+		s.at++;
+		skip_space(&s);
+		start = s.at;
+		if (!scan_string(&s))
+			return false;
+		found = is_key(&s, start, key);
+		skip_space(&s);
+		s.at++; /* the colon */
+		skip_space(&s);
+		start = s.at;
+		if (!scan_value(&s))
+			return false;
+		if (found) {
+			*at = text + start;
+			*len = s.at - start;
+			return true;
+		}
+		skip_space(&s);
+	}
+	return false;
+}

@@ -1,9 +1,9 @@
 #pragma once
 /*
  * Masks secrets in text: values that are known (8 bytes or longer) and shapes of well-known tokens
- * (GitHub, GitLab, Slack, AWS, npm, Anthropic and the like, "Bearer x", user:token@ in URLs of
- * x-access-token). What is masked shows as [redacted], with the last four characters where the
- * secret has 20 or more.
+ * (our own, GitHub, GitLab, Slack, AWS, npm, Anthropic and the like, "Bearer x", user:token@ in
+ *URLs of x-access-token). What is masked shows as [redacted], with the last four characters where
+ *the secret has 20 or more.
  *
  * It is a stream: a secret split between two calls is found all the same, for the end of the input
  * is held back as long as it may be the beginning of a secret. Whoever counts bytes counts what
