@@ -63,6 +63,15 @@ GRANT SELECT, INSERT, DELETE ON signin_codes TO asb_web;
 GRANT SELECT, INSERT, UPDATE, DELETE ON throttle, idempotency TO asb_web;
 GRANT INSERT ON audit TO asb_web;
 GRANT SELECT ON receipts, receipt_keys TO asb_web;
+-- who may ask; that a key or token is good, and used, is told by functions before the account is known
+GRANT SELECT, INSERT (account_id, user_id, name, title, prefix, key_sha256, scopes, created_by, expires_at),
+	UPDATE (revoked_at) ON api_keys TO asb_web;
+GRANT SELECT, INSERT (client_id, title, redirect_uris) ON oauth_clients TO asb_web;
+GRANT SELECT, INSERT (account_id, user_id, name, client_id, title, redirect_uri, scopes, resource),
+	UPDATE (revoked_at, revoked_why) ON oauth_grants TO asb_web;
+GRANT INSERT (account_id, grant_id, code_sha256, challenge) ON oauth_codes TO asb_web;
+GRANT SELECT (grant_id, expires_at), INSERT (account_id, grant_id, kind, token_sha256, scopes, expires_at)
+	ON oauth_tokens TO asb_web;
 
 -- --- asb-live: reads -----------------------------------------------------------------------------------
 GRANT SELECT ON accounts, boxes, runs, turns, questions, logs, execs, looks, jobs, trace, log_chunk, feed, blobs, hosts,
@@ -70,6 +79,9 @@ GRANT SELECT ON accounts, boxes, runs, turns, questions, logs, execs, looks, job
 -- whether a stream's session is still good; and a wrong token counts on this door too
 GRANT SELECT (id, account_id, seen_at, expires_at) ON sessions TO asb_live;
 GRANT SELECT, INSERT, UPDATE ON throttle TO asb_live;
+GRANT SELECT (id, expires_at, revoked_at) ON api_keys TO asb_live;
+GRANT SELECT (id, grant_id, expires_at) ON oauth_tokens TO asb_live;
+GRANT SELECT (id, revoked_at) ON oauth_grants TO asb_live;
 
 -- --- asb-worker and its runners: make it true ------------------------------------------------------------
 GRANT SELECT ON accounts, feed, schema_migrations TO asb_worker;
@@ -82,6 +94,9 @@ GRANT SELECT, UPDATE, DELETE ON looks TO asb_worker;
 -- to let old rows go it sees their age and nothing else
 GRANT SELECT (id, ts), DELETE ON audit TO asb_worker;
 GRANT SELECT, DELETE ON egress, model_calls, idempotency, sessions, signin_codes, throttle TO asb_worker;
+GRANT SELECT (expires_at), DELETE ON oauth_codes, oauth_tokens TO asb_worker;
+GRANT SELECT (client_id, created_at), DELETE ON oauth_clients TO asb_worker;
+GRANT SELECT (client_id, revoked_at) ON oauth_grants TO asb_worker;
 GRANT USAGE ON SEQUENCE epoch_seq, execs_id_seq TO asb_worker;
 
 -- --- asb-gate: whose box is this, what was it allowed -----------------------------------------------------
@@ -124,6 +139,11 @@ REVOKE ALL ON FUNCTION session_lookup(bytea), signin_code_take(bytea), operator_
 GRANT EXECUTE ON FUNCTION account_now() TO asb_web, asb_live, asb_worker, asb_gate;
 GRANT EXECUTE ON FUNCTION session_lookup(bytea), operator_account() TO asb_web, asb_live;
 GRANT EXECUTE ON FUNCTION signin_code_take(bytea) TO asb_web;
+REVOKE ALL ON FUNCTION key_use(bytea, text, text), token_use(bytea, text, text, text), code_take(bytea),
+	refresh_take(bytea, text), token_drop(bytea, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION key_use(bytea, text, text), token_use(bytea, text, text, text) TO asb_web, asb_live;
+GRANT EXECUTE ON FUNCTION code_take(bytea), refresh_take(bytea, text), token_drop(bytea, text), key_json(api_keys),
+	grant_json(oauth_grants) TO asb_web;
 -- boxes without an account are seen by nobody but asb-worker: a door takes one for the account it has set
 REVOKE ALL ON FUNCTION pool_take(text, text, text, text, bigint, bigint, text, text, jsonb, bigint, text, bigint,
 	text),

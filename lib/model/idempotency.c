@@ -36,6 +36,15 @@ bool idempotency_claim(struct db *db, struct pool *pool, const struct idempotenc
 	return true;
 }
 
+bool idempotency_forget(
+	struct db *db, const struct idempotency *key, int64_t keep_ms, struct err *err)
+{
+	return db_query(db, Q_IDEMPOTENCY_FORGET,
+		       ARGS(db_i64(key->account_id), db_text(key->key), db_i64(keep_ms)), NULL,
+		       err) ||
+	       err_wrap(err, "idempotency");
+}
+
 bool idempotency_store(struct db *db, const struct idempotency *key, int status,
 	const char *response, struct err *err)
 {

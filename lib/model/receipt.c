@@ -156,7 +156,7 @@ static const char *member_at(struct pool *pool, const char *json, size_t at)
 	size_t depth = 0;
 	bool wants_key = false;
 
-	for (size_t i = 0; json[i] && i <= at; i++) {
+	for (size_t i = 0; i <= at && json[i]; i++) {
 		size_t from = i + 1;
 
 		if (json[i] == '{' || json[i] == '[') {

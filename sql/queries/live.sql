@@ -71,14 +71,24 @@ FROM unnest($1::bigint[]) i;
 SELECT i, coalesce((SELECT seq FROM log_chunk WHERE log_id = i ORDER BY seq DESC LIMIT 1), 0)
 FROM unnest($1::bigint[]) i;
 
--- name: live_sessions
--- Which of the sessions are still good.
-SELECT id FROM sessions
+-- name: live_callers
+-- Which of the sessions, keys and access tokens are still good.
+SELECT 'session', id FROM sessions
 WHERE id = ANY ($1::bigint[]) AND expires_at > now() AND seen_at > now() - interval '7 days'
-ORDER BY id;
+UNION ALL
+SELECT 'key', id FROM api_keys
+WHERE id = ANY ($2::bigint[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+UNION ALL
+SELECT 'oauth', t.id FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id
+WHERE t.id = ANY ($3::bigint[]) AND t.expires_at > now() AND g.revoked_at IS NULL;
 
 -- name: live_run_states
 SELECT id, state, last_turn FROM runs WHERE id = ANY ($1::bigint[]);
+
+-- name: live_run_lines
+-- What a run does, in a line.
+SELECT r.id, 'run:' || r.state || coalesce(' ' || (f.last ->> 'text'), '')
+FROM runs r JOIN run_facts f ON f.id = r.id WHERE r.id = ANY ($1::bigint[]);
 
 -- name: live_exec_states
 -- With the answer where it has ended; of a sandbox's also why there is no result.

@@ -9,8 +9,16 @@ SELECT json FROM run_view WHERE account_id = $2::bigint AND name = $1::text;
 SELECT CASE WHEN e.run_id IS NULL THEN evidence_json(e.id) ELSE exec_json(e.id) END FROM execs e WHERE e.account_id = $2::bigint AND e.name = $1::text;
 
 -- RUN with all of its task, its turns and questions (the last 100 each), its box looked at closely, the end
--- of its trace (200 rows or 1 MiB) and the numbers a stream goes on from.
+-- of its trace (200 rows or 1 MiB) and the numbers a stream goes on from. A run with several trees has a patch
+-- and a bundle of each: the newest, in the order in which the trees were first saved.
 -- name: read_watch
+WITH s AS (
+	SELECT DISTINCT ON (b.kind, b.file_name) b.*, regexp_replace(b.file_name, '\.(patch|bundle)$', '') AS tree,
+		min(b.id) OVER (PARTITION BY b.kind, b.file_name) AS first
+	FROM blobs b WHERE b.run_id = (SELECT id FROM runs WHERE account_id = $2::bigint AND name = $1::text)
+		AND b.kind IN ('patch', 'bundle') AND b.complete
+	ORDER BY b.kind, b.file_name, b.id DESC
+)
 SELECT (v.json::jsonb || jsonb_build_object(
 	'task', r.task,
 	'box', (SELECT b.json::jsonb || b.detail FROM box_view b WHERE b.id = r.box_id),
@@ -28,6 +36,12 @@ SELECT (v.json::jsonb || jsonb_build_object(
 			SELECT seq, json, sum(size) OVER (ORDER BY seq DESC) - size AS before
 			FROM (SELECT * FROM trace_view WHERE run_id = r.id ORDER BY seq DESC LIMIT 200) p) t
 		WHERE t.before < 1048576), '[]'),
+	'patches', coalesce((SELECT jsonb_agg(jsonb_build_object('blob', b.name, 'tree', b.tree, 'size_bytes', b.size_bytes,
+			'files', b.files, 'added', b.added, 'removed', b.removed) ORDER BY b.first)
+		FROM s b WHERE b.kind = 'patch'), '[]'),
+	'bundles', coalesce((SELECT jsonb_agg(jsonb_build_object('blob', b.name, 'tree', b.tree,
+			'size_bytes', b.size_bytes) ORDER BY b.first)
+		FROM s b WHERE b.kind = 'bundle'), '[]'),
 	'feed', coalesce((SELECT max(f.id) FROM feed f WHERE f.account_id = r.account_id), 0)))::json
 FROM runs r JOIN run_view v ON v.id = r.id WHERE r.account_id = $2::bigint AND r.name = $1::text;
 

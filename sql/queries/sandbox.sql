@@ -67,6 +67,23 @@ SELECT json_build_object('sandbox_id', e.sandbox, 'process_id', e.name, 'state',
 	'finished_at', rfc3339(e.finished_at))
 FROM e;
 
+-- What was run in a sandbox, the newest first, and the sandbox itself.
+-- name: sandbox_processes
+SELECT json_build_object('sandbox', sandbox_json(b.id),
+	'total', (SELECT count(*) FROM execs e WHERE e.box_id = b.id AND e.language IS NOT NULL),
+	'processes', coalesce((SELECT json_agg(json_build_object('process_id', e.name, 'state', e.state,
+			'exit_code', e.exit_code, 'signal', e.signal, 'timed_out', e.timed_out, 'oom', e.oom, 'reason', e.reason,
+			'language', e.language, 'background', e.background, 'checks', e.checks,
+			'code', left(utf8_lossy(substr(e.code, 1, 32000)), 8000), 'code_bytes', length(e.code),
+			'files', (SELECT coalesce(json_agg(k ORDER BY k), '[]') FROM jsonb_object_keys(coalesce(e.files, '{}')) k),
+			'duration_ms', (extract(epoch FROM e.finished_at - e.started_at) * 1000)::bigint,
+			'receipt', EXISTS (SELECT FROM receipts r WHERE r.exec_id = e.id),
+			'created_at', rfc3339(e.created_at), 'started_at', rfc3339(e.started_at),
+			'finished_at', rfc3339(e.finished_at)) ORDER BY e.id DESC)
+		FROM (SELECT * FROM execs e WHERE e.box_id = b.id AND e.language IS NOT NULL
+			ORDER BY e.id DESC LIMIT $3::bigint) e), '[]'))
+FROM boxes b WHERE b.account_id = $2::bigint AND b.name = $1::text AND b.purpose = 'sandbox';
+
 -- name: read_sandbox
 SELECT sandbox_json(b.id) FROM boxes b
 WHERE b.account_id = $2::bigint AND b.name = $1::text AND b.purpose = 'sandbox';
@@ -74,8 +91,8 @@ WHERE b.account_id = $2::bigint AND b.name = $1::text AND b.purpose = 'sandbox';
 -- Those that live; or one, which may have ended.
 -- name: read_sandboxes
 SELECT json_build_object('sandboxes', coalesce(json_agg(sandbox_json(b.id) ORDER BY b.id DESC), '[]'))
-FROM boxes b WHERE b.account_id = $1::bigint AND b.purpose = 'sandbox'
-	AND CASE WHEN $2::text IS NULL THEN b.state NOT IN ('gone', 'failed') ELSE b.name = $2::text END;
+FROM boxes b WHERE b.account_id = $2::bigint AND b.purpose = 'sandbox'
+	AND CASE WHEN $1::text IS NULL THEN b.state NOT IN ('gone', 'failed') ELSE b.name = $1::text END;
 
 -- What the hosts' boxes are separated by, as their last one proved it.
 -- name: read_isolation

@@ -76,6 +76,13 @@ DELETE FROM throttle WHERE since < now() - interval '10 min';
 -- name: worker_sweep_sessions
 DELETE FROM sessions WHERE expires_at < now() OR seen_at < now() - interval '7 d';
 
+-- Codes and tokens that are long over, and clients that nobody has connected within a day of their coming.
+-- name: worker_sweep_access
+WITH codes AS (DELETE FROM oauth_codes WHERE expires_at < now() - interval '1 d'),
+	tokens AS (DELETE FROM oauth_tokens WHERE expires_at < now() - interval '1 d')
+DELETE FROM oauth_clients c WHERE c.created_at < now() - interval '1 d'
+	AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.client_id AND g.revoked_at IS NULL);
+
 -- The oldest rows of a table, no more than a batch, and of them those past their days: ids rise with time,
 -- so that a look costs the same whatever the table holds.
 -- name: worker_sweep_audit
