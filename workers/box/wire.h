@@ -64,6 +64,8 @@
 #define WIRE_HEADER 12
 #define WIRE_PAYLOAD_MAX (64u * 1024)
 #define WIRE_STREAM_EGRESS 0x80000000u
+/* What boxd asks the gate for to see that it refuses; of a package, as anybody's. */
+#define WIRE_SEAL_PATH "/pkg/npm/asb-seal-proof"
 /* Bytes of an exec's output that boxd sends beyond what was credited, and keeps for a re-send. */
 #define WIRE_WINDOW (256u * 1024)
 /* The payload of STDOUT and STDERR: u64 offset, then bytes. stdout and stderr of an exec share one

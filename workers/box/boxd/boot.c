@@ -224,7 +224,7 @@ static void loopback_up(void)
 }
 
 /* Folders the run's programs expect, with their owners. */
-void boot_folders(void)
+static void boot_folders(void)
 {
 	static const struct {
 		const char *path;
@@ -245,6 +245,29 @@ void boot_folders(void)
 		(void)chmod(rows[i].path, rows[i].mode);
 		(void)!chown(rows[i].path, rows[i].uid, rows[i].uid);
 	}
+}
+
+/* /sys as it was mounted shows the network of who mounted it. Only this folder of it is replaced,
+ * since cgroups are mounted below. */
+static void net_folder_renew(void)
+{
+	static const char fresh[] = "/run/asb-sys";
+
+	(void)mkdir(fresh, 0700);
+	if (!mount("sysfs", fresh, "sysfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) {
+		(void)mount("/run/asb-sys/class/net", "/sys/class/net", NULL, MS_BIND, NULL);
+		(void)umount2(fresh, MNT_DETACH);
+	}
+	(void)rmdir(fresh);
+}
+
+/* An engine has made the machine, or most of it: one whose boxes get a network of their own from
+ * unshare (microsandbox) leaves the loopback to us. Who may not do this does not need it. */
+void boot_container(void)
+{
+	boot_folders();
+	net_folder_renew();
+	loopback_up();
 }
 
 /* What WELCOME renews lies on a tmpfs under what programs read: to copy files up into the overlay

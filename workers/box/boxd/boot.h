@@ -11,7 +11,7 @@
 
 /* Modules, mounts, root file system; afterwards / is the box's. */
 bool boot_machine(struct err *err) NODISCARD;
-/* The folders that a run's programs expect, with their owners. */
-void boot_folders(void);
+/* The same in a container: the folders that a run's programs expect, and its network. */
+void boot_container(void);
 /* The virtio-serial port named "asb", opened; -1 with *err set. */
 int boot_channel(struct err *err);

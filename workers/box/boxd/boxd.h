@@ -73,6 +73,7 @@ struct boxd {
 	struct look *looks;	/* requests that boxd works on between everything else */
 	struct watch *look_timer;
 	struct conn *conns;
+	struct gate_ask *gate_ask;
 	struct question *question; /* callers of asb-ask, the pending one among them */
 	int ask_fd;
 	uint32_t next_egress;
@@ -122,6 +123,8 @@ void egress_listen(struct boxd *b);
 bool egress_frame(struct boxd *b, const struct wire_frame *f, struct err *err) NODISCARD;
 bool egress_pump(struct boxd *b);
 void egress_drop_all(struct boxd *b);
+/* The program's end of a new connection, for boxd itself; -1: there can be none. */
+int egress_inside(struct boxd *b);
 
 /* --- question.c --- */
 void question_listen(struct boxd *b);
@@ -141,3 +144,12 @@ int64_t machine_cpus(const struct boxd *b);
 /* group.c: "limits", what the kernel says of them, as the next member of an open object. */
 void limits_add(struct boxd *b, struct buf *json);
 bool probe_start(struct boxd *b, uint32_t stream, struct err *err) NODISCARD;
+/* probe_gate.c: asks the gate for a package, as a program would, and sends the answer to PROBE when
+ * that is refused, or not. json is an object with the members that were found so far. */
+void probe_gate_ask(struct boxd *b, uint32_t stream, const struct buf *json, bool sealed);
+/* The same for a child, which waits: is it refused? *said is for people. */
+bool probe_gate_refuses(int port, const char **said);
+/* The end of that object. */
+void probe_end(struct boxd *b, struct buf *json, const char *gate, bool sealed);
+/* Nobody waits for it any more. */
+void probe_gate_drop(struct boxd *b);

@@ -196,31 +196,46 @@ static void conn_ready(struct loop *loop, uint32_t events, void *arg)
 	(void)down_write(c);
 }
 
-static void conn_accept(struct loop *loop, uint32_t events, void *arg)
+static void conn_new(struct boxd *b, int fd)
 {
-	struct boxd *b = arg;
-	struct conn *c;
-	int fd, n = 0;
+	struct conn *c = mem_alloc(sizeof(*c));
 
-	(void)events;
-	fd = accept4(b->egress_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
-		return;
-	for (c = b->conns; c; c = c->next)
-		n++;
-	if (n >= CONNS_MAX) {
-		(void)close(fd);
-		return;
-	}
-	c = mem_alloc(sizeof(*c));
 	c->boxd = b;
 	c->fd = fd;
 	c->up_allowed = WIRE_WINDOW;
 	buf_init(&c->up, WIRE_WINDOW);
 	buf_init(&c->down, 2 * WIRE_WINDOW + WIRE_PAYLOAD_MAX);
-	c->watch = loop_add_fd(loop, fd, EPOLLIN, conn_ready, c);
+	c->watch = loop_add_fd(b->loop, fd, EPOLLIN, conn_ready, c);
 	c->next = b->conns;
 	b->conns = c;
+}
+
+int egress_inside(struct boxd *b)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+		return -1;
+	conn_new(b, pair[0]);
+	return pair[1];
+}
+
+static void conn_accept(struct loop *loop, uint32_t events, void *arg)
+{
+	struct boxd *b = arg;
+	int fd, n = 0;
+
+	(void)loop;
+	(void)events;
+	fd = accept4(b->egress_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return;
+	for (struct conn *c = b->conns; c; c = c->next)
+		n++;
+	if (n < CONNS_MAX)
+		conn_new(b, fd);
+	else
+		(void)close(fd);
 }
 
 void egress_listen(struct boxd *b)

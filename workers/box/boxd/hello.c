@@ -71,6 +71,7 @@ bool hello_attach(struct boxd *b, const struct boxjson *in, struct err *err)
 	channel_drop_unsent(b);
 	workers_kill_all(b);
 	looks_drop_all(b);
+	probe_gate_drop(b);
 	egress_drop_all(b);
 	b->ready = false;
 	b->ever_attached = true;

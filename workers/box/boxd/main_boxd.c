@@ -132,7 +132,7 @@ static int channel_make(struct boxd *b, int argc, char **argv)
 	b->proxy_port = b->in_container ? PROXY_PORT : -1;
 	args_read(b, argc, argv, &fd);
 	if (b->in_container)
-		boot_folders();
+		boot_container();
 	if (fcntl((int)fd, F_SETFL, O_NONBLOCK) || fcntl((int)fd, F_SETFD, FD_CLOEXEC)) {
 		(void)fprintf(stderr, "error boxd: descriptor %d: %s\n", (int)fd, strerror(errno));
 		exit(2);

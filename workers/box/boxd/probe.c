@@ -189,7 +189,8 @@ static bool kind_add(struct buf *json, enum probe_kind kind, const int failed[TR
 	return has_no_way(failed[said]);
 }
 
-static void result_add(struct boxd *b, struct buf *json, const int failed[TRIES])
+/* All but the gate; the object stays open. */
+static bool result_add(struct buf *json, const int failed[TRIES])
 {
 	bool sealed = machine_nics() == 0;
 
@@ -200,6 +201,12 @@ static void result_add(struct boxd *b, struct buf *json, const int failed[TRIES]
 	(void)buf_addc(json, ']');
 	for (int k = 0; k < PROBE__COUNT; k++)
 		sealed &= kind_add(json, (enum probe_kind)k, failed);
+	return sealed;
+}
+
+void probe_end(struct boxd *b, struct buf *json, const char *gate, bool sealed)
+{
+	boxjson_add_text(json, "gate", gate);
 	boxjson_add_bool(json, "sealed", sealed);
 	limits_add(b, json);
 	(void)buf_addc(json, '}');
@@ -209,23 +216,27 @@ static int probe_child(int data, int answer, const void *arg)
 {
 	CLEANUP(buf) struct buf json = BUF_INIT(8192);
 	struct boxd *b = (struct boxd *)(uintptr_t)arg;
+	const char *gate = "not asked";
 	int failed[TRIES];
+	bool sealed;
 
 	(void)data;
 	tries_run(failed);
-	result_add(b, &json, failed);
+	sealed = result_add(&json, failed);
+	sealed = sealed && probe_gate_refuses(b->proxy_port, &gate);
+	probe_end(b, &json, gate, sealed);
 	answer_done(answer, &json);
 	return 0;
 }
 
 /* True where every try failed at once, as in a machine without a network: nothing to wait for. */
-static bool probe_at_once(struct boxd *b, struct buf *json)
+static bool probe_at_once(struct buf *json, bool *sealed)
 {
 	struct pollfd fds[TRIES];
 	int failed[TRIES];
 
 	if (!tries_start(fds, failed)) {
-		result_add(b, json, failed);
+		*sealed = result_add(json, failed);
 		return true;
 	}
 	for (size_t i = 0; i < TRIES; i++)
@@ -237,9 +248,10 @@ static bool probe_at_once(struct boxd *b, struct buf *json)
 bool probe_start(struct boxd *b, uint32_t stream, struct err *err)
 {
 	CLEANUP(buf) struct buf json = BUF_INIT(8192);
+	bool sealed;
 
-	if (!probe_at_once(b, &json))
+	if (!probe_at_once(&json, &sealed))
 		return worker_start(b, WORKER_PROBE, stream, "agent", probe_child, b, err);
-	channel_send(b, WIRE_PROBE, stream, &json);
+	probe_gate_ask(b, stream, &json, sealed);
 	return true;
 }
