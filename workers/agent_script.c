@@ -11,18 +11,24 @@
 #include "logsink.h"
 #include "trace.h"
 
+#define TASK "/run/asb/task.sh"
+
 extern const struct agent agent_script;
 
 static bool script_prepare(
 	struct guest *g, const struct agent_start *start, int64_t deadline, struct err *err)
 {
-	return guest_file_in(g, "/run/asb", "task.sh", "agent", 0700, start->message,
-		strlen(start->message), deadline, err);
+	size_t n = strlen(start->message);
+
+	/* else it goes along with the EXEC: a round trip less */
+	return guest_text_fits(start->message, n) ||
+	       guest_file_in(
+		       g, "/run/asb", "task.sh", "agent", 0700, start->message, n, deadline, err);
 }
 
 static const char *const *script_argv(const struct agent_start *start)
 {
-	static const char *const argv[] = {"/bin/bash", "/run/asb/task.sh", NULL};
+	static const char *const argv[] = {"/bin/bash", TASK, NULL};
 
 	(void)start;
 	return argv;
@@ -55,6 +61,7 @@ static void script_output(struct agent_reader *reader, struct trace *trace, cons
 
 const struct agent agent_script = {
 	.ask = "block",
+	.code = TASK,
 	.prepare = script_prepare,
 	.argv = script_argv,
 	.output = script_output,

@@ -50,6 +50,9 @@ struct agent_reader;
 
 struct agent {
 	const char *ask; /* how asb-ask answers it, "block" or "return": wire.h */
+	/* Where its message lies that goes along with the EXEC, if it fits; NULL: prepare does it.
+	 */
+	const char *code;
 	/* Puts what the agent needs into the box, the message among it; as files, never in argv. */
 	bool (*prepare)(struct guest *g, const struct agent_start *start, int64_t deadline,
 		struct err *err);

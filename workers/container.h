@@ -23,12 +23,18 @@ struct pool;
 #define CONTAINER_CAPS_SHARED "00000000000800eb"
 /* Host uids that a container's ids 0 to 2047 become; no other container's, and nobody's. */
 #define CONTAINER_UIDS 2048
+/* Where boxd lies in an image that an engine has. */
+#define CONTAINER_BOXD "/usr/local/lib/asb/boxd"
+/* The class of a box whose engine says that it only speaks as another would. */
+#define CONTAINER_STAND_IN "container, a stand-in"
 /* Labels by which ours are known, and their boxes. */
 #define CONTAINER_LABEL_SITE "asb.site"
 #define CONTAINER_LABEL_BOX "asb.box"
 
+struct engine_verbs;
 struct engine {
-	const char *name;	  /* of the runtime, and of the program */
+	const char *name; /* of the runtime, and of the program */
+	const struct engine_verbs *verbs;
 	const char *const *flags; /* before each command; ends with NULL */
 	const char *const *run;	  /* more options of run; ends with NULL */
 	bool namespaced;	  /* a container has ids of its own, so slots are separated */
@@ -40,6 +46,8 @@ struct engine {
 
 /* NULL: the runtime of this name is no container engine. */
 const struct engine *engine_find(const char *runtime);
+/* The first, then the next ones, NULL at the end. */
+const struct engine *engine_at(size_t i);
 
 /* Is it installed, is it what its name says, does it answer? *version is for people. The error's
  * fix says what to do. */
@@ -54,7 +62,7 @@ struct container_spec {
 	const char *marker; /* its name in the engine, "asb-SITE-BOX" */
 	const char *site, *box;
 	const char *image; /* engine_image_name's */
-	int64_t memory_bytes, cpus;
+	int64_t memory_bytes, cpus, disk_bytes;
 	uid_t uid; /* where namespaced: of its root */
 };
 /* The host uid of a container's root in this slot, and the slot of such a uid in a site whose slots
@@ -63,8 +71,9 @@ uid_t container_uid(uid_t slot_uid);
 int container_slot(uid_t uid, uid_t first_uid);
 
 struct container {
-	pid_t pid;   /* boxd's, in our view */
-	int channel; /* the caller's to close */
+	pid_t pid;	       /* boxd's in our view, or of what ends when it does */
+	int channel;	       /* the caller's to close */
+	const char *isolation; /* NULL: the runtime's class */
 };
 /* Returns when boxd runs. On failure nothing is left but what container_remove removes. */
 bool container_start(struct pool *pool, const struct engine *e, const struct container_spec *spec,

@@ -143,7 +143,7 @@ static int64_t nics_count(struct pool *pool, pid_t pid)
 	return n;
 }
 
-static void fds_add(struct pool *pool, pid_t pid, struct buf *out)
+void container_fds_add(struct pool *pool, pid_t pid, struct buf *out)
 {
 	DIR *d = opendir(pool_printf(pool, "/proc/%d/fd", pid));
 	struct dirent *e;
@@ -211,8 +211,8 @@ static bool engine_says(struct pool *pool, const struct engine *e, const char *m
 	return true;
 }
 
-bool container_readback(struct pool *pool, const struct engine *e,
-	const struct container_spec *spec, pid_t pid, struct buf *out, struct err *err)
+bool container_facts(struct pool *pool, const struct engine *e, const struct container_spec *spec,
+	pid_t pid, struct buf *out, struct err *err)
 {
 	struct limits l = {-1, -1, -1, -1};
 	char status[4096], caps[32];
@@ -232,7 +232,7 @@ bool container_readback(struct pool *pool, const struct engine *e,
 		(long long)nics_count(pool, pid), (long long)l.memory, (long long)l.with_swap,
 		(long long)l.pids, (long long)l.cpu_milli,
 		(long long)(l.cpu_milli > 0 ? (l.cpu_milli + 999) / 1000 : -1));
-	fds_add(pool, pid, out);
+	container_fds_add(pool, pid, out);
 	if (!engine_says(pool, e, spec->marker, out, err))
 		return err_wrap(err, "read back");
 	(void)buf_addc(out, '}');

@@ -43,11 +43,17 @@ static const char *program_find(struct pool *pool, const char *name)
 
 const char *const *engine_environment(struct pool *pool)
 {
-	const char **env = POOL_ARRAY(pool, const char *, 3);
+	/* a daemon or a store elsewhere than where the engine looks by itself */
+	static const char *const passed[] = {"DOCKER_HOST", "MSB_HOME"};
+	const char **env = POOL_ARRAY(pool, const char *, 5);
+	size_t n = 0;
 
-	env[0] = pool_printf(pool, "PATH=%s", path_text());
-	env[1] = "HOME=/root";
-	env[2] = NULL;
+	env[n++] = pool_printf(pool, "PATH=%s", path_text());
+	env[n++] = "HOME=/root";
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (getenv(passed[i]))
+			env[n++] = pool_printf(pool, "%s=%s", passed[i], getenv(passed[i]));
+	env[n] = NULL;
 	return env;
 }
 
@@ -124,6 +130,24 @@ bool engine_call(
 	child_kill(&c);
 	(void)err_set(err, ERR_TIMEOUT, "%s %s: no answer in %d ms", a->v[0], a->v[1], timeout_ms);
 	return err_advise(err, "engine_not_running", "restart the engine");
+}
+
+bool engine_client(struct argv *a, int box_end, pid_t *pid, struct err *err)
+{
+	struct child_fd fds[] = {{box_end, 0}, {box_end, 1}};
+	struct child c = {.argv = a->v,
+		.env = engine_environment(a->pool),
+		.fds = fds,
+		.nfds = 2,
+		.cwd = "/",
+		.own_session = true};
+
+	if (!child_start(&c, err))
+		return false;
+	(void)close(c.pidfd);
+	if (pid)
+		*pid = c.pid;
+	return true;
 }
 
 bool engine_json(const struct buf *text, struct json_object **out, struct err *err)

@@ -391,16 +391,23 @@ static bool streams_body(struct runner *r, void *arg, struct err *err)
 	return box_take_streams(r->db, &r->job.fence, r->box.id, STREAM_BLOCK, arg, err);
 }
 
+bool guest_streams_take(struct guest *g, struct err *err)
+{
+	int64_t first;
+
+	if (g->next_stream != g->end_stream)
+		return true;
+	if (!runner_try(g->r, streams_body, &first, err))
+		return false;
+	g->next_stream = (uint32_t)first;
+	g->end_stream = g->next_stream + STREAM_BLOCK;
+	return true;
+}
+
 bool guest_stream(struct guest *g, uint32_t *stream, struct err *err)
 {
-	if (g->next_stream == g->end_stream) {
-		int64_t first;
-
-		if (!runner_try(g->r, streams_body, &first, err))
-			return false;
-		g->next_stream = (uint32_t)first;
-		g->end_stream = g->next_stream + STREAM_BLOCK;
-	}
+	if (!guest_streams_take(g, err))
+		return false;
 	*stream = g->next_stream++;
 	return true;
 }

@@ -49,6 +49,8 @@ const char *guest_question(const struct guest *g);
 
 /* A stream number that no one ever had in this box. */
 bool guest_stream(struct guest *g, uint32_t *stream, struct err *err) NODISCARD;
+/* Takes some for later, while there is time. */
+bool guest_streams_take(struct guest *g, struct err *err) NODISCARD;
 bool guest_send(struct guest *g, enum wire_type type, uint32_t stream, const void *data, size_t n,
 	struct err *err) NODISCARD;
 /* The acknowledgement of output below `offset`, and of an EXIT. */

@@ -44,9 +44,12 @@ static void start_fill(struct turn_job *t)
 
 static bool exec_send(struct turn_job *t, struct err *err)
 {
+	const char *message = t->start.message;
+	const struct guest_code code = {.path = t->agent->code, .text = message};
+	bool goes_along = code.path && message && guest_text_fits(message, strlen(message));
 	const char *text = guest_exec_json(&t->g, t->agent->argv(&t->start),
 		t->agent->env ? t->agent->env(&t->start) : NULL, t->trees.cwd, "agent",
-		is_talked_to(t), 0, t->agent->ask, NULL);
+		is_talked_to(t), 0, t->agent->ask, goes_along ? &code : NULL);
 
 	if (!guest_send(&t->g, WIRE_EXEC, t->g.agent, text, strlen(text), err))
 		return false;

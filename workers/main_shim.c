@@ -162,7 +162,8 @@ static bool box_start(struct shim *shim, struct err *err)
 	return true;
 }
 
-static void shim_run(struct shim *shim)
+/* Says ATTACH, too: the guest works on it while we report. */
+static void shim_begin(struct shim *shim)
 {
 	shim->deadman_ms = env_i64("ASB_SHIM_DEADMAN_MS", DEADMAN_MS);
 	shim->linger_ms = env_i64("ASB_SHIM_LINGER_MS", LINGER_MS);
@@ -175,6 +176,11 @@ static void shim_run(struct shim *shim)
 	(void)loop_add_timer(shim->loop, shim->mute_ms / 10, shim->mute_ms / 10, mute_tick, shim);
 	(void)loop_add_signal(shim->loop, SIGTERM, term, shim);
 	box_begin(shim);
+	peer_flush(&shim->box.peer);
+}
+
+static void shim_run(struct shim *shim)
+{
 	gate_start(shim);
 	runners_listen(shim, SHIM_FD_LISTEN);
 	while (!shim->done) {
@@ -216,6 +222,7 @@ int main(int argc, char **argv)
 		report_failed(report, &err);
 		return 1;
 	}
+	shim_begin(&shim);
 	report_started(&shim, report, shim.box.runtime->has_image ? env_text("ASB_DISK") : NULL);
 	if (report >= 0)
 		(void)close(report);

@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "config.h"
 #include "guest.h"
+#include "json.h"
 #include "killpoint.h"
 #include "log.h"
 #include "pool.h"
@@ -153,6 +154,18 @@ static const char *sane(struct runner *r, const char *s)
 	return pool_strdup(r->pool, b.data);
 }
 
+/* How the gate took it when it was asked from inside. */
+static const char *gate_word(struct runner *r, const char *probe)
+{
+	CLEANUP(json) struct json_object *o = NULL;
+	const char *word = "was not asked";
+	struct err ignored;
+
+	if (json_parse(probe, strlen(probe), &o, &ignored))
+		(void)json_get_text(o, "gate", &word);
+	return sane(r, word);
+}
+
 bool provision_check(struct runner *r, struct guest *g, const struct spawn_reply *s,
 	int64_t deadline, struct box_proof *proof, struct err *err)
 {
@@ -166,8 +179,8 @@ bool provision_check(struct runner *r, struct guest *g, const struct spawn_reply
 	/* a process of the host has the host's network: test builds only */
 	if (!sealed && !is_process) {
 		(void)err_set(err, ERR_FORBIDDEN,
-			"sealed: the box could reach out past the gate: %.160s",
-			sane(r, proof->probe));
+			"sealed: the box could reach out past the gate, which %.30s: %.160s",
+			gate_word(r, proof->probe), sane(r, proof->probe));
 		return err_advise(err, "network_leak", NULL);
 	}
 	if (!readback_limits(s, proof->probe, size_class_find(r->box.size_class), err))
@@ -242,7 +255,8 @@ bool provision_start(struct runner *r, struct guest *g, const char *lane, struct
 		return false;
 	}
 	kill_point("after_slot");
-	if (!box_spawn(r, s, deadline, err))
+	/* the row of it, and numbers that are wanted soon, while the guest finds its feet */
+	if (!box_spawn(r, s, deadline, err) || !guest_streams_take(g, err))
 		return false;
 	if (!guest_attach(g, lane, 0, deadline, err))
 		return reason_default(err, "provision");

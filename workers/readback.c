@@ -104,14 +104,20 @@ static bool machine_is(
 	return err_wrap(err, "in the box");
 }
 
-enum box_kind { BOX_MACHINE, BOX_CONTAINER, BOX_PROCESS };
+enum box_kind { BOX_MACHINE, BOX_CONTAINER, BOX_MSB, BOX_PROCESS };
 
 /* A class we know, and after it the words for slots that share a uid where they do. */
-static bool isolation_is_known(const char *isolation, bool uid_separated, enum box_kind *kind)
+static bool isolation_is_known(
+	const char *isolation, bool uid_separated, bool is_msb, enum box_kind *kind)
 {
 	char class[32];
 	size_t n = strcspn(isolation, ",");
 
+	if (is_msb) {
+		*kind = BOX_MSB;
+		return !strcmp(isolation, "hardware-vm" SPAWN_NOT_SEPARATED) ||
+		       !strcmp(isolation, CONTAINER_STAND_IN SPAWN_NOT_SEPARATED);
+	}
 	/* containers of an engine without user namespaces are not separated on any site */
 	if (strcmp(isolation + n, uid_separated ? "" : SPAWN_NOT_SEPARATED) &&
 		strcmp(isolation, "container" SPAWN_NOT_SEPARATED))
@@ -154,6 +160,20 @@ static bool container_is(
 	       err_wrap(err, "engine");
 }
 
+/* A box of microsandbox: what its engine says of the machine that runs. */
+static bool msb_is(struct json_object *o, int64_t memory_bytes, int64_t cpus, struct err *err)
+{
+	struct json_object *e = json_get(o, "engine");
+	int64_t mib = memory_bytes >> 20;
+
+	return (text_is(e, "status", "Running", err) && text_is(e, "network", "deny", err) &&
+		       number_is(e, "rules", 0, err) && number_is(e, "ports", 0, err) &&
+		       number_is(e, "mounts", 0, err) && number_is(e, "memory_mib", mib, err) &&
+		       number_is(e, "max_memory_mib", mib, err) &&
+		       number_is(e, "cpus", cpus, err) && number_is(e, "max_cpus", cpus, err)) ||
+	       err_wrap(err, "engine");
+}
+
 static bool process_is(struct json_object *o, struct err *err)
 {
 	return number_is(o, "no_new_privs", 1, err) &&
@@ -190,8 +210,9 @@ bool readback_limits(const struct spawn_reply *spawned, const char *probe_json,
 	struct json_object *o;
 	struct err ignored;
 
-	/* what is no machine has its limits from the host's kernel */
-	if (!strstr(spawned->isolation, "-vm"))
+	/* what is no machine has its limits from the host's kernel, and microsandbox's from itself
+	 */
+	if (!strstr(spawned->isolation, "-vm") || strstr(spawned->readback, "\"engine\""))
 		return true;
 	if (!json_parse(probe_json, strlen(probe_json), &probe, &ignored))
 		return differs(err, "probe", "not JSON", "an object");
@@ -214,23 +235,28 @@ bool readback_check(const struct spawn_reply *spawned, const char *machine_json,
 	struct err ignored;
 	enum box_kind kind;
 	bool separated = uid_separated && !strchr(spawned->isolation, ',');
+	const char *engine = "";
 
-	if (!isolation_is_known(spawned->isolation, uid_separated, &kind))
-		return differs(err, "isolation", spawned->isolation, "one that this build knows");
 	if (!json_parse(spawned->readback, strlen(spawned->readback), &o, &ignored))
 		return differs(err, "readback", "not JSON", "an object");
+	(void)json_get_text(json_get(o, "engine"), "name", &engine);
+	if (!isolation_is_known(spawned->isolation, uid_separated, !strcmp(engine, "msb"), &kind))
+		return differs(err, "isolation", spawned->isolation, "one that this build knows");
 	if (separated && !spawned->uid)
 		return differs(err, "uid", "0", "the slot's own");
 	if (!number_is(o, "uid", spawned->uid, err))
 		return false;
 	if (kind == BOX_CONTAINER && !container_is(o, separated, memory_bytes, cpus, err))
 		return false;
-	if (kind != BOX_CONTAINER && !process_is(o, err))
+	if (kind == BOX_MSB && !msb_is(o, memory_bytes, cpus, err))
+		return false;
+	if ((kind == BOX_MACHINE || kind == BOX_PROCESS) && !process_is(o, err))
 		return false;
 	/* a plain process is no machine: there is nothing more of one to read back */
 	if (kind == BOX_PROCESS)
 		return true;
-	if (!fds_are_known(o, err))
+	/* microsandbox's own process is the engine's, and nobody's who could be read here */
+	if (kind != BOX_MSB && !fds_are_known(o, err))
 		return false;
 	if (kind == BOX_MACHINE && !machine_process_is(o, memory_bytes, cpus, err))
 		return false;

@@ -8,8 +8,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,10 +24,6 @@
 /* A start on a loaded machine takes two seconds; past this the engine hangs. */
 #define START_MS 25000
 #define ANSWER_MS 15000
-#define BOXD "/usr/local/lib/asb/boxd"
-/* Of the host's uids: from 2^31 on, by slot. */
-#define UID_FIRST UINT32_C(0x80000000)
-#define UID_SLOTS UINT32_C(0x7ffff)
 
 static bool podman_check(struct json_object *version, struct err *err)
 {
@@ -71,47 +65,7 @@ static const char *const podman_run[] = {
 static const char *const no_flags[] = {NULL};
 static const char *const docker_run[] = {"-i", NULL};
 
-static const struct engine engines[] = {
-	{
-		.name = "podman",
-		.flags = podman_flags,
-		.run = podman_run,
-		.namespaced = true,
-		.takes_fd = true,
-		.check = podman_check,
-		.fix = "install it: apt-get install podman runc conmon",
-	},
-	{
-		.name = "docker",
-		.flags = no_flags,
-		.run = docker_run,
-		/* without ids of its own: DAC_READ_SEARCH would open any file of the host */
-		.check = docker_check,
-		.fix = "install docker, or set BOX_RUNTIME to another runtime",
-	},
-};
-
-const struct engine *engine_find(const char *runtime)
-{
-	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
-		if (!strcmp(engines[i].name, runtime))
-			return &engines[i];
-	return NULL;
-}
-
-uid_t container_uid(uid_t slot_uid)
-{
-	return UID_FIRST + (slot_uid & UID_SLOTS) * CONTAINER_UIDS;
-}
-
-int container_slot(uid_t uid, uid_t first_uid)
-{
-	if (uid < UID_FIRST || uid - UID_FIRST > UID_SLOTS * CONTAINER_UIDS)
-		return -1;
-	return (int)(((uid - UID_FIRST) / CONTAINER_UIDS - first_uid) & UID_SLOTS);
-}
-
-bool engine_probe(struct pool *pool, const struct engine *e, const char **version, struct err *err)
+static bool probe(struct pool *pool, const struct engine *e, const char **version, struct err *err)
 {
 	CLEANUP(buf) struct buf out = BUF_INIT(65536);
 	CLEANUP(json) struct json_object *o = NULL;
@@ -138,15 +92,10 @@ bool engine_probe(struct pool *pool, const struct engine *e, const char **versio
 	return true;
 }
 
-const char *engine_image_name(struct pool *pool, const struct image *image)
+static bool has_image(
+	struct pool *pool, const struct engine *e, const char *image, bool *out, struct err *err)
 {
-	return pool_printf(pool, "localhost/asb-%s:%s", image->name, image->key);
-}
-
-bool engine_has_image(
-	struct pool *pool, const struct engine *e, const struct image *image, struct err *err)
-{
-	CLEANUP(buf) struct buf out = BUF_INIT(1 << 20);
+	CLEANUP(buf) struct buf text = BUF_INIT(1 << 20);
 	struct argv a;
 	int status;
 
@@ -154,13 +103,11 @@ bool engine_has_image(
 		return false;
 	argv_add2(&a, "image", "inspect");
 	argv_add2(&a, "--format", "{{.Id}}");
-	argv_add(&a, engine_image_name(pool, image));
-	if (!engine_call(&a, -1, ANSWER_MS, &out, &status, err))
+	argv_add(&a, image);
+	if (!engine_call(&a, -1, ANSWER_MS, &text, &status, err))
 		return false;
-	if (!status)
-		return true;
-	(void)err_set(err, ERR_NOT_FOUND, "image %s is not in %s's store", image->name, e->name);
-	return err_advise(err, "image_not_found", "run asb doctor --pull");
+	*out = !status;
+	return true;
 }
 
 static int64_t limit_hard(__rlimit_resource_t resource, int64_t most)
@@ -227,7 +174,7 @@ static bool args_run(struct pool *pool, const struct engine *e, const struct con
 	argv_add2(a, "--label", pool_printf(pool, CONTAINER_LABEL_BOX "=%s", spec->box));
 	args_limits(a, spec);
 	args_fence(a, e, spec);
-	argv_add2(a, spec->image, BOXD);
+	argv_add2(a, spec->image, CONTAINER_BOXD);
 	argv_add2(a, "--fd", e->takes_fd ? "3" : "-");
 	argv_add2(a, "--marker", spec->marker);
 	return true;
@@ -255,23 +202,6 @@ static bool pid_ask(
 	return true;
 }
 
-/* The engine's client stays between us and PID 1's two pipes, until one of them ends. */
-static bool client_start(struct argv *a, int box_end, struct err *err)
-{
-	struct child_fd fds[] = {{box_end, 0}, {box_end, 1}};
-	struct child c = {.argv = a->v,
-		.env = engine_environment(a->pool),
-		.fds = fds,
-		.nfds = 2,
-		.cwd = "/",
-		.own_session = true};
-
-	if (!child_start(&c, err))
-		return false;
-	(void)close(c.pidfd);
-	return true;
-}
-
 static bool run(struct argv *a, const struct engine *e, int box_end, struct err *err)
 {
 	CLEANUP(buf) struct buf said = BUF_INIT(65536);
@@ -279,7 +209,7 @@ static bool run(struct argv *a, const struct engine *e, int box_end, struct err 
 	int status;
 
 	if (!e->takes_fd)
-		return client_start(a, box_end, err);
+		return engine_client(a, box_end, NULL, err);
 	if (!engine_call(a, box_end, START_MS, &said, &status, err))
 		return false;
 	if (!status)
@@ -289,7 +219,7 @@ static bool run(struct argv *a, const struct engine *e, int box_end, struct err 
 	return err_advise(err, "engine_refused", "run asb doctor --pull");
 }
 
-bool container_start(struct pool *pool, const struct engine *e, const struct container_spec *spec,
+static bool start(struct pool *pool, const struct engine *e, const struct container_spec *spec,
 	struct container *out, struct err *err)
 {
 	int64_t until = time_boot_ms() + START_MS;
@@ -334,34 +264,7 @@ static bool exists(
 	return true;
 }
 
-/* No process in any cgroup or command line of it: the engine is not asked. */
-static bool process_is_left(const char *marker)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *d;
-	bool left = false;
-
-	while (proc && !left && (d = readdir(proc))) {
-		char path[300], args[4096];
-		ssize_t n;
-
-		if (d->d_name[0] < '1' || d->d_name[0] > '9')
-			continue;
-		(void)snprintf(path, sizeof(path), "/proc/%s/cmdline", d->d_name);
-		CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-		n = fd < 0 ? 0 : read(fd, args, sizeof(args) - 1);
-		args[n > 0 ? n : 0] = '\0';
-		/* boxd's own arguments: its path, --fd, 3, --marker, and it */
-		if (n > 0 && !strcmp(args, BOXD))
-			for (ssize_t at = 0; at < n && !left; at += (ssize_t)strlen(args + at) + 1)
-				left = !strcmp(args + at, marker);
-	}
-	if (proc)
-		(void)closedir(proc);
-	return left;
-}
-
-bool container_remove(
+static bool remove_it(
 	struct pool *pool, const struct engine *e, const char *marker, struct err *err)
 {
 	CLEANUP(buf) struct buf text = BUF_INIT(65536);
@@ -378,18 +281,12 @@ bool container_remove(
 	if (!engine_call(&a, -1, START_MS, &text, &status, err) ||
 		!exists(pool, e, marker, &there, err))
 		return false;
-	if (there)
-		return err_set(err, ERR_UPSTREAM, "%s: %s is still there", e->name, marker);
-	return process_is_left(marker)
-		       ? err_set(err, ERR_UPSTREAM, "a process of %s is still there", marker)
-		       : true;
+	return there ? err_set(err, ERR_UPSTREAM, "%s: %s is still there", e->name, marker) : true;
 }
 
-bool container_sweep(struct pool *pool, const struct engine *e, const char *site,
-	bool (*is_known)(const char *box, void *arg), void *arg, struct err *err)
+static bool list(struct pool *pool, const struct engine *e, const char *site, struct buf *names,
+	struct err *err)
 {
-	const char *prefix = pool_printf(pool, "asb-%s-", site);
-	CLEANUP(buf) struct buf text = BUF_INIT(1 << 20);
 	struct argv a;
 
 	if (!engine_argv(pool, e, &a, err))
@@ -397,19 +294,38 @@ bool container_sweep(struct pool *pool, const struct engine *e, const char *site
 	argv_add2(&a, "ps", "-a");
 	argv_add2(&a, "--filter", pool_printf(pool, "label=" CONTAINER_LABEL_SITE "=%s", site));
 	argv_add2(&a, "--format", "{{.Names}}");
-	if (!engine_ask(&a, ANSWER_MS, &text, err))
-		return false;
-	for (char *at = text.data, *end; *at; at = *end ? end + 1 : end) {
-		const char *name;
-
-		end = strchrnul(at, '\n');
-		name = pool_printf(pool, "%.*s", (int)(end - at), at);
-		if (text_has_prefix(name, prefix) && !is_known(name + strlen(prefix), arg) &&
-			!container_remove(pool, e, name, err))
-			return false;
-	}
-	return true;
+	return engine_ask(&a, ANSWER_MS, names, err);
 }
+
+static const struct engine_verbs verbs = {
+	.probe = probe,
+	.has_image = has_image,
+	.start = start,
+	.readback = container_facts,
+	.remove = remove_it,
+	.list = list,
+};
+
+const struct engine engine_podman = {
+	.name = "podman",
+	.verbs = &verbs,
+	.flags = podman_flags,
+	.run = podman_run,
+	.namespaced = true,
+	.takes_fd = true,
+	.check = podman_check,
+	.fix = "install it: apt-get install podman runc conmon",
+};
+
+const struct engine engine_docker = {
+	.name = "docker",
+	.verbs = &verbs,
+	.flags = no_flags,
+	.run = docker_run,
+	/* without ids of its own: DAC_READ_SEARCH would open any file of the host */
+	.check = docker_check,
+	.fix = "install docker, or set BOX_RUNTIME to another runtime",
+};
 
 const struct runtime runtime_podman = {
 	.name = "podman",

@@ -9,6 +9,7 @@ static const struct runtime *const runtimes[] = {
 	&runtime_qemu,
 	&runtime_podman,
 	&runtime_docker,
+	&runtime_msb,
 #ifdef ASB_TEST
 	&runtime_process,
 #endif

@@ -57,6 +57,7 @@ struct runtime {
 };
 
 extern const struct runtime runtime_docker;
+extern const struct runtime runtime_msb;
 extern const struct runtime runtime_podman;
 extern const struct runtime runtime_qemu;
 #ifdef ASB_TEST

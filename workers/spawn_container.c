@@ -127,12 +127,13 @@ static bool launch(struct spawn_site *site, struct pool *pool, const struct spaw
 	CLEANUP(buf) struct buf b = BUF_INIT(REPORT_MAX);
 	CLEANUP(buf) struct buf facts = BUF_INIT(REPORT_MAX);
 	const struct engine *e = engine_find(rq->runtime->name);
-	struct container box = {.channel = -1};
+	struct container box;
 	struct container_spec spec = {.marker = rq->marker,
 		.site = site->cfg->site,
 		.box = rq->box,
 		.memory_bytes = rq->size->memory_bytes,
 		.cpus = rq->size->cpus,
+		.disk_bytes = rq->size->disk_bytes,
 		.uid = container_uid(rq->uid)};
 	struct image image;
 	pid_t shim = -1;
@@ -147,11 +148,31 @@ static bool launch(struct spawn_site *site, struct pool *pool, const struct spaw
 	if (!container_readback(pool, e, &spec, box.pid, &facts, err) ||
 		!shim_start(site, pool, rq, &box, listener, report, &shim, err))
 		return false;
-	(void)buf_addf(&b, "{\"ok\":true,\"pid\":%d,\"uid\":%u,\"readback\":%s}", shim,
-		e->namespaced ? spec.uid : 0, facts.data);
+	(void)buf_addf(&b,
+		"{\"ok\":true,\"pid\":%d,\"uid\":%u,\"isolation\":\"%s\",\"readback\":%s}", shim,
+		e->namespaced ? spec.uid : 0,
+		box.isolation ? box.isolation : rq->runtime->isolation, facts.data);
 	return send(report, b.data, b.len, MSG_NOSIGNAL) == (ssize_t)b.len
 		       ? true
 		       : err_errno(err, ERR_INTERNAL, "report of %s", rq->box);
+}
+
+bool container_launched(
+	struct started *s, struct pool *pool, struct json_object *report, struct err *err)
+{
+	const char *isolation;
+	int64_t pid, uid;
+	struct proc p;
+
+	if (!json_get_i64(report, "pid", &pid) || !json_get_i64(report, "uid", &uid) ||
+		!json_get_text(report, "isolation", &isolation))
+		return err_set(err, ERR_UPSTREAM, "the launch's report is not whole");
+	s->pid = (pid_t)pid;
+	s->pid_start = proc_read(s->pid, &p) ? p.start : 0;
+	s->uid = (uid_t)uid;
+	s->isolation = pool_strdup(pool, isolation);
+	s->readback = json_text(json_get(report, "readback"), pool);
+	return true;
 }
 
 static void box_clear(struct spawn_site *site, struct pool *pool, const struct spawn_request *rq,
@@ -263,7 +284,7 @@ static bool is_known(const char *box, void *arg)
 
 void containers_sweep(struct spawn_site *site)
 {
-	static const char *const runtimes[] = {"podman", "docker"};
+	const struct engine *e;
 	struct err err;
 	int report;
 	pid_t pid;
@@ -274,9 +295,8 @@ void containers_sweep(struct spawn_site *site)
 		(void)close(report);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+	for (size_t i = 0; (e = engine_at(i)); i++) {
 		struct pool *pool = pool_new();
-		const struct engine *e = engine_find(runtimes[i]);
 		const char *version;
 
 		if (config_has_runtime(site->cfg, e->name) &&

@@ -140,12 +140,14 @@ static bool scan_all(const struct spawn_site *site, const char *prefix,
 	if (!d)
 		return err_errno(err, ERR_INTERNAL, "list processes");
 	while ((e = readdir(d))) {
-		struct proc p;
+		struct proc p = {0};
 
-		if (!text_to_i64(e->d_name, 1, INT32_MAX, &pid) || !proc_read((pid_t)pid, &p) ||
-			!uid_is_box(site, p.uid))
+		if (!text_to_i64(e->d_name, 1, INT32_MAX, &pid))
 			continue;
-		p.marker[0] = '\0';
+		p.pid = (pid_t)pid;
+		/* the uid first: of most processes of a machine nothing else matters */
+		if (!uid_read(p.pid, &p.uid) || !uid_is_box(site, p.uid) || !stat_read(p.pid, &p))
+			continue;
 		(void)marker_read(p.pid, prefix, &p);
 		if (!fn(&p, arg))
 			break;
@@ -166,14 +168,21 @@ static bool only_marked(const struct proc *p, void *arg)
 	return p->marker[0] ? m->fn(p, m->arg) : true;
 }
 
+bool scan_boxes(const struct spawn_site *site, bool (*fn)(const struct proc *p, void *arg),
+	void *arg, struct err *err)
+{
+	char prefix[MARKER_SIZE];
+
+	(void)snprintf(prefix, sizeof(prefix), "asb-%s-", site->cfg->site);
+	return scan_all(site, prefix, fn, arg, err);
+}
+
 bool scan_site(const struct spawn_site *site, bool (*fn)(const struct proc *p, void *arg),
 	void *arg, struct err *err)
 {
 	struct marked m = {fn, arg};
-	char prefix[MARKER_SIZE];
 
-	(void)snprintf(prefix, sizeof(prefix), "asb-%s-", site->cfg->site);
-	return scan_all(site, prefix, only_marked, &m, err);
+	return scan_boxes(site, only_marked, &m, err);
 }
 
 struct victims {

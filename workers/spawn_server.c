@@ -150,21 +150,6 @@ static bool report_read(struct client *c, struct json_object **out, struct err *
 	return err_advise(err, code, fix);
 }
 
-/* The container runs and its shim was started: its read-back is kept until the shim has spoken. */
-static bool launched_take(struct client *c, struct json_object *report, struct err *err)
-{
-	int64_t pid, uid;
-	struct proc p;
-
-	if (!json_get_i64(report, "pid", &pid) || !json_get_i64(report, "uid", &uid))
-		return err_set(err, ERR_UPSTREAM, "the launch's report is not whole");
-	c->started.pid = (pid_t)pid;
-	c->started.pid_start = proc_read(c->started.pid, &p) ? p.start : 0;
-	c->started.uid = (uid_t)uid;
-	c->started.readback = json_text(json_get(report, "readback"), c->pool);
-	return true;
-}
-
 /* Slots whose boxes share a uid say so. */
 static bool is_separated(const struct client *c)
 {
@@ -182,7 +167,8 @@ static bool report_take(
 		json_add_quoted(out, c->started.template_key, strlen(c->started.template_key));
 	else
 		(void)buf_adds(out, "null");
-	(void)buf_addf(out, ",\"isolation\":\"%s%s\",\"readback\":", c->rq.runtime->isolation,
+	(void)buf_addf(out, ",\"isolation\":\"%s%s\",\"readback\":",
+		c->started.isolation ? c->started.isolation : c->rq.runtime->isolation,
 		is_separated(c) ? "" : SPAWN_NOT_SEPARATED);
 	if (c->started.readback)
 		(void)buf_adds(out, c->started.readback);
@@ -206,7 +192,8 @@ static void report_ready(struct loop *loop, uint32_t events, void *arg)
 		return;
 	}
 	if (json_get(report, "readback")) {
-		if (!launched_take(c, report, &err)) {
+		/* kept until the shim has spoken */
+		if (!container_launched(&c->started, c->pool, report, &err)) {
 			spawn_fail(c, &err);
 			return;
 		}

@@ -79,6 +79,9 @@ struct proc {
  * arguments and whose uid is one of the site's (without separation: ours). fn false: stop. */
 bool scan_site(const struct spawn_site *site, bool (*fn)(const struct proc *p, void *arg),
 	void *arg, struct err *err) NODISCARD;
+/* The same for all processes of those uids; p->marker is "" where there is none. */
+bool scan_boxes(const struct spawn_site *site, bool (*fn)(const struct proc *p, void *arg),
+	void *arg, struct err *err) NODISCARD;
 /* Kills every process with this marker and uid and waits until they are gone; shims first. */
 bool scan_kill(
 	const struct spawn_site *site, const char *marker, uid_t uid, struct err *err) NODISCARD;
@@ -107,8 +110,9 @@ struct started {
 	int64_t pid_start;
 	int report; /* the caller's to close */
 	const char *template_key;
-	uid_t uid;	      /* that the box's process must have */
-	const char *readback; /* of a container, once it was launched */
+	uid_t uid; /* that the box's process must have */
+	/* of a container, once it was launched */
+	const char *readback, *isolation;
 };
 bool start_shim(struct spawn_site *site, struct pool *pool, const struct spawn_request *rq,
 	struct started *out, struct err *err) NODISCARD;
@@ -119,9 +123,12 @@ const char *const *shim_environment(struct spawn_site *site, struct pool *pool,
 
 /* --- spawn_container.c --- */
 /* Starts the container and then its shim, in a child: *report first says {"ok":true,"pid":N (the
- * shim's),"readback":{..}}, or how it failed, and then what the shim says. */
+ * shim's),"isolation":"..","readback":{..}}, or how it failed, and then what the shim says. */
 bool launch_container(struct spawn_site *site, const struct spawn_request *rq, int listener,
 	struct started *out, struct err *err) NODISCARD;
+/* Takes the first of these two. */
+bool container_launched(struct started *s, struct pool *pool, struct json_object *report,
+	struct err *err) NODISCARD;
 /* The engine that has, or may have, a container of this box; NULL: none has. The record is made
  * before the container and outlives it, a reboot too. */
 const struct engine *container_recorded(const struct spawn_site *site, const char *box);

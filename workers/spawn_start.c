@@ -19,13 +19,17 @@
 struct tenant {
 	const struct spawn_request *rq;
 	char other[MARKER_SIZE]; /* a shim that lives in the slot already */
+	bool any;		 /* some process has its uid */
 };
 
 static bool tenant_find(const struct proc *p, void *arg)
 {
 	struct tenant *t = arg;
 
-	if (p->uid != t->rq->uid || !p->is_shim)
+	if (p->uid != t->rq->uid)
+		return true;
+	t->any = true;
+	if (!p->marker[0] || !p->is_shim)
 		return true;
 	/* without separation all slots share the uid: only the very same box is in the way */
 	if (t->rq->uid == geteuid() && strcmp(p->marker, t->rq->marker))
@@ -39,14 +43,15 @@ static bool slot_prepare(struct spawn_site *site, const struct spawn_request *rq
 {
 	struct tenant t = {.rq = rq};
 
-	if (!scan_site(site, tenant_find, &t, err))
+	if (!scan_boxes(site, tenant_find, &t, err))
 		return false;
 	if (t.other[0]) {
 		(void)err_set(err, ERR_CONFLICT, "slot %d: %s lives in it", rq->slot, t.other);
 		return err_advise(err, "slot_taken", "kill that box first");
 	}
 	/* a QEMU that outlived its shim by a moment */
-	if (!scan_kill(site, rq->marker, rq->uid, err) || !scan_kill_uid(site, rq->uid, err))
+	if (t.any &&
+		(!scan_kill(site, rq->marker, rq->uid, err) || !scan_kill_uid(site, rq->uid, err)))
 		return err_wrap(err, "slot %d", rq->slot);
 	if (rq->uid != geteuid() && !dirs_clean_slot(site, rq->uid, err))
 		return err_wrap(err, "slot %d", rq->slot);

@@ -109,6 +109,7 @@ static bool old_rows(struct worker *w, struct err *err)
 	return db_query(w->db, Q_WORKER_SWEEP_IDEMPOTENCY, NO_ARGS, NULL, err) &&
 	       db_query(w->db, Q_WORKER_SWEEP_THROTTLE, NO_ARGS, NULL, err) &&
 	       db_query(w->db, Q_WORKER_SWEEP_SESSIONS, NO_ARGS, NULL, err) &&
+	       db_query(w->db, Q_WORKER_SWEEP_ACCESS, NO_ARGS, NULL, err) &&
 	       blob_sweep(w->db, BLOB_OLD_MS, &dropped, err);
 }
 

@@ -32,7 +32,7 @@ bool trial_begin(struct trial *t, struct pool *pool, const char *cache_dir, cons
 	struct err *err)
 {
 	const char *const argv[] = {pool_printf(pool, "%s/asb-spawn", program_dir), NULL};
-	const char *env[12];
+	const char *env[16];
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	size_t n = 0;
 
@@ -51,9 +51,10 @@ bool trial_begin(struct trial *t, struct pool *pool, const char *cache_dir, cons
 	env[n++] = pool_printf(pool, "ASB_STATE_DIR=%s", t->cfg.state_dir);
 	env[n++] = pool_printf(pool, "ASB_CACHE_DIR=%s", cache_dir);
 	env[n++] = pool_printf(pool, "BOX_UID_BASE=%lld", (long long)t->cfg.uid_base);
-	env[n++] = "BOX_RUNTIMES=podman docker";
+	env[n++] = "BOX_RUNTIMES=podman docker msb";
 	env[n++] = "ASB_LOG_LEVEL=error";
-	env[n++] = engine_environment(pool)[0];
+	for (const char *const *e = engine_environment(pool); *e; e++)
+		env[n++] = *e;
 	env[n] = NULL;
 	t->spawn = (struct child){.argv = argv, .env = env, .die_with_parent = true};
 	if (!child_start(&t->spawn, err))
