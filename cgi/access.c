@@ -6,14 +6,19 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api_key.h"
 #include "config.h"
 #include "db.h"
 #include "encode.h"
+#include "oauth.h"
 #include "pool.h"
 #include "request.h"
 #include "session.h"
 #include "text.h"
 #include "throttle.h"
+#include "token.h"
+
+#define CLIENT_MAX 100 /* bytes of what a client calls itself */
 
 static const char *const loopback[] = {"127.0.0.1", "localhost", "[::1]"};
 
@@ -102,12 +107,48 @@ bool access_origin(const struct config *cfg, const struct request *rq, struct er
 	return err_advise(err, "origin", "Open the site by the address in ASB_URL.");
 }
 
+bool access_query(const struct request *rq, struct err *err)
+{
+	char *query = pool_strdup(rq->pool, rq->query);
+
+	/* what cannot be decoded is looked at as it is; its action refuses it */
+	if (!url_decode(query, true))
+		query = pool_strdup(rq->pool, rq->query);
+	if (!token_is_within(query) && !token_is_within(rq->path) &&
+		!text_has_prefix(query, "access_token=") && !strstr(query, "&access_token="))
+		return true;
+	(void)err_set(err, ERR_MALFORMED, "a token does not belong into an address");
+	return err_advise(err, "token_in_url",
+		"Send it as Authorization: Bearer TOKEN. It has been seen by now: revoke it.");
+}
+
+const char *caller_kind_name(enum caller_kind kind)
+{
+	static const char *const names[] = {
+		[CALLER_NOBODY] = "nobody",
+		[CALLER_OPERATOR] = "operator",
+		[CALLER_SESSION] = "session",
+		[CALLER_KEY] = "key",
+		[CALLER_OAUTH] = "oauth",
+	};
+
+	return names[kind];
+}
+
+const char *access_resource(struct pool *pool, const struct config *cfg)
+{
+	return pool_printf(pool, "%s/mcp", cfg->url);
+}
+
 static bool refuse_token(struct db *db, const struct request *rq, int64_t *retry_s, struct err *err)
 {
 	if (!throttle_fail(db, rq->address, retry_s, err))
 		return false;
-	(void)err_set(err, ERR_UNAUTHENTICATED, "wrong token");
-	return err_advise(err, "token", "Setup says where the operator's token is kept.");
+	(void)err_set(err, ERR_UNAUTHENTICATED,
+		"the token is not valid here: mistyped, expired, revoked, or of another site");
+	return err_advise(err, "token",
+		"Make a key on the site's page /dashboard/keys and send Authorization: Bearer "
+		"KEY.");
 }
 
 static bool caller_session(struct db *db, const struct request *rq, const char *cookie,
@@ -122,9 +163,68 @@ static bool caller_session(struct db *db, const struct request *rq, const char *
 	*out = (struct caller){.kind = CALLER_SESSION,
 		.account_id = s->account_id,
 		.user_id = s->user_id,
-		.session_id = s->id,
+		.id = s->id,
 		.name = pool_printf(rq->pool, "session:%lld", (long long)s->id),
-		.token = cookie};
+		.token = cookie,
+		.scope = SCOPE_ADMIN};
+	return true;
+}
+
+static bool caller_operator(struct db *db, struct caller *out, struct err *err)
+{
+	struct session s;
+
+	if (!session_operator(db, &s, err))
+		return false;
+	*out = (struct caller){.kind = CALLER_OPERATOR,
+		.account_id = s.account_id,
+		.user_id = s.user_id,
+		.name = "operator",
+		.scope = SCOPE_ADMIN};
+	return true;
+}
+
+/* Where asb-web hands a request of /mcp to asb-live, which looks again, it is the same request. */
+static bool is_resource(const struct request *rq)
+{
+	return !strcmp(rq->path, "/mcp") || !strcmp(rq->path, "/internal/wait");
+}
+
+/* What a client calls itself, as far as it can be shown. */
+static const char *client_name(const struct request *rq)
+{
+	size_t n = strlen(rq->user_agent);
+	char *name = pool_memdup(rq->pool, rq->user_agent, n < CLIENT_MAX ? n : CLIENT_MAX);
+
+	for (char *c = name; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return name;
+}
+
+/* A key or an access token: nobody is asked about one whose CRC is wrong. */
+static bool caller_bearer(const struct config *cfg, struct db *db, const struct request *rq,
+	const char *token, struct caller *out, struct err *err)
+{
+	const struct bearer_use use = {.address = rq->address, .client = client_name(rq)};
+	enum token_kind kind;
+	struct bearer *b = NULL;
+
+	if (!token_parse(token, &kind))
+		return true;
+	if (kind == TOKEN_KEY && !api_key_use(db, rq->pool, token, &use, &b, err))
+		return false;
+	if (kind == TOKEN_OAUTH && is_resource(rq) &&
+		!oauth_token_use(
+			db, rq->pool, token, access_resource(rq->pool, cfg), &use, &b, err))
+		return false;
+	if (b)
+		*out = (struct caller){.kind = kind == TOKEN_KEY ? CALLER_KEY : CALLER_OAUTH,
+			.account_id = b->account_id,
+			.user_id = b->user_id,
+			.id = b->id,
+			.name = b->name,
+			.scope = b->scope};
 	return true;
 }
 
@@ -133,7 +233,6 @@ bool access_caller(const struct config *cfg, struct db *db, const unsigned char 
 {
 	const char *cookie = request_cookie(rq, access_cookie_name(cfg)),
 		   *token = rq->authorization;
-	struct session s;
 
 	*out = (struct caller){.name = "-"};
 	if (!*token)
@@ -142,16 +241,42 @@ bool access_caller(const struct config *cfg, struct db *db, const unsigned char 
 		(void)err_set(err, ERR_FORBIDDEN, "a token and a session cookie came together");
 		return err_advise(err, "mixed_auth", "Send one of them only.");
 	}
-	if (strncasecmp(token, "Bearer ", 7) ||
-		!access_is_operator(hash, token + 7 + strspn(token + 7, " ")))
+	if (strncasecmp(token, "Bearer ", 7) != 0)
 		return refuse_token(db, rq, retry_s, err);
-	if (!session_operator(db, &s, err))
+	token += 7 + strspn(token + 7, " ");
+	if (access_is_operator(hash, token))
+		return caller_operator(db, out, err);
+	if (!caller_bearer(cfg, db, rq, token, out, err))
 		return false;
-	*out = (struct caller){.kind = CALLER_OPERATOR,
-		.account_id = s.account_id,
-		.user_id = s.user_id,
-		.name = "operator"};
-	return true;
+	return out->kind != CALLER_NOBODY || refuse_token(db, rq, retry_s, err);
+}
+
+bool access_scope(const struct caller *caller, enum scope needed, struct err *err)
+{
+	if (caller->scope >= needed)
+		return true;
+	(void)err_set(err, ERR_FORBIDDEN, "this needs the scope %s, and the %s has only %s",
+		scope_name(needed), caller->kind == CALLER_KEY ? "key" : "client",
+		caller->scope ? scope_list(caller->scope) : "none");
+	return err_advise(err, "insufficient_scope",
+		"Use a key that has the scope; the site's page /dashboard/keys makes one.");
+}
+
+const char *access_challenge(struct pool *pool, const struct config *cfg, const struct request *rq,
+	enum scope needed, const struct err *err)
+{
+	bool scope = !strcmp(err->reason, "insufficient_scope");
+
+	if (err->code != ERR_UNAUTHENTICATED && !scope)
+		return NULL;
+	return pool_printf(pool,
+		"Bearer realm=\"agent-sandbox\", "
+		"resource_metadata=\"%s/.well-known/oauth-protected-resource/mcp\", "
+		"scope=\"%s\"%s",
+		cfg->url, scope_list(scope && needed ? needed : SCOPE_RUN_WRITE),
+		scope		     ? ", error=\"insufficient_scope\""
+		: *rq->authorization ? ", error=\"invalid_token\""
+				     : "");
 }
 
 void access_csrf_token(const char *session_token, char out[CSRF_SIZE])

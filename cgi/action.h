@@ -43,14 +43,46 @@ struct call {
 	int64_t retry_s;	     /* Retry-After of a refusal; 0: the default */
 };
 
+/* What annotates a tool; a client may ask its person by them. */
+enum tool_hint {
+	TOOL_READ_ONLY = 1,   /* changes nothing */
+	TOOL_DESTRUCTIVE = 2, /* what it ends does not come back */
+	TOOL_IDEMPOTENT = 4,  /* twice is the same as once */
+	TOOL_OPEN_WORLD = 8,  /* what it starts may reach beyond this site */
+};
+
+/* Members of an answer: outputs.h has those that several actions share. */
+struct output {
+	const struct field *fields;
+	size_t nfields;
+};
+
+/* What an action needs to be an MCP tool as well, under its own name. */
+struct tool {
+	const char *title; /* NULL: it is no tool */
+	/* Written as a rule for a model: when to call it, what comes back, what to do then. At most
+	 * 1,000 characters, the rule first. */
+	const char *description;
+	unsigned hints; /* of enum tool_hint */
+	/* A client whose stream broke calls again, and must not begin it a second time: the same
+	 * arguments within this long, or while what they began goes on, are the same call. */
+	int64_t once_ms;
+	bool asks; /* its run may ask, by a form of the client's where the call wants that */
+	const struct output *output;
+	/* Texts of files can be long: the field that bounds them, and its default for a model. */
+	const char *bound;
+	int64_t bound_value;
+};
+
 struct action {
 	const char *name;
 	const char *summary; /* one sentence */
 	const char *method, *path;
 	enum action_needs needs;
-	bool mutates; /* CSRF layers, audit row, Idempotency-Key */
-	bool streams; /* reads the body itself; its inputs come by the query string */
-	bool own_tx;  /* no transaction is opened for it */
+	enum scope scope; /* what a key must have; 0: run:write where it mutates, else run:read */
+	bool mutates;	  /* CSRF layers, audit row, Idempotency-Key */
+	bool streams;	  /* reads the body itself; its inputs come by the query string */
+	bool own_tx;	  /* no transaction is opened for it */
 	const char
 		*type; /* of the body; NULL: there is none, and inputs come by the query string */
 	size_t input_size;
@@ -58,17 +90,23 @@ struct action {
 	size_t nfields;
 	const char *answers; /* status and shape, for the docs */
 	bool (*run)(struct call *c, const void *input, struct err *err);
+	struct tool tool;
 };
 
 #define ACTION_FIELDS(rows) .fields = (rows), .nfields = sizeof(rows) / sizeof((rows)[0])
 
 extern const struct action *const actions[]; /* ended by NULL */
 
+/* What a key must have to do it; SCOPE_NONE: whoever asks needs no caller either. */
+enum scope action_scope(const struct action *a);
+
 /* docs/api.md. */
 struct buf;
 void actions_print(struct buf *b);
-/* The row with this name; NULL: none. For tests. */
+/* The row with this name; NULL: none. */
 const struct action *action_find(const char *name);
+/* The same of those that are tools. */
+const struct action *action_find_tool(const char *name);
 
 /* --- what several actions share: call.c --- */
 /* Answers with the first column of the statement's one row. ERR_NOT_FOUND "no such WHAT" without.
@@ -82,3 +120,6 @@ bool call_add_caller(struct call *c, struct json_object *o, struct err *err) NOD
 /* Hands the request to asb-live once the transaction is committed; `what` is run or exec, and its
  * name is in the URL so that nginx can still say it where asb-live is not there. */
 void call_wait(struct call *c, const char *what, const char *name, int64_t turn, int64_t wait_ms);
+/* The same for who only reads: answered with what is there, where it has failed as well. In both, a
+ * name that the caller sent must have been found, or be of FIELD_NAME's characters. */
+void call_wait_read(struct call *c, const char *what, const char *name, int64_t wait_ms);

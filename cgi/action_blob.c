@@ -15,7 +15,8 @@ struct blob_input {
 
 static const struct field fields[] = {
 	FIELD(TEXT, struct blob_input, name, .required = true, .max = 64, .help = "The blob.",
-		.fix = "Name the blob: RUN lists them in patch, bundle and files."),
+		.fix = "Name the blob: RUN lists them in patch, bundle and files, watch those of "
+		       "every tree in patches and bundles."),
 };
 
 struct sending {

@@ -10,6 +10,7 @@
 #include "images.h"
 #include "json.h"
 #include "language.h"
+#include "outputs.h"
 #include "package_file.h"
 #include "pool.h"
 #include "queries.h"
@@ -176,4 +177,13 @@ const struct action action_create_sandbox = {
 	.answers = "202 SANDBOX; with wait_ms 200 SANDBOX when it is ready, or the error that "
 		   "it could not be made",
 	.run = create_sandbox,
+	.tool = {.title = "Create a sandbox",
+		.description = "Make an isolated box to run code in and get its sandbox_id. "
+			       "Call it before run, once for a whole conversation: files "
+			       "and installed packages stay from one run to the next. Name "
+			       "the packages you need now; afterwards the box reaches no "
+			       "network at all. Use it instead of running code that is "
+			       "untrusted or that you just wrote on the person's own "
+			       "machine. Call destroy_sandbox when you are done.",
+		.output = &output_sandbox},
 };

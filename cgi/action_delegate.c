@@ -11,6 +11,7 @@
 #include "config.h"
 #include "images.h"
 #include "json.h"
+#include "outputs.h"
 #include "pool.h"
 #include "queries.h"
 #include "repos.h"
@@ -182,4 +183,22 @@ const struct action action_delegate = {
 	ACTION_FIELDS(fields),
 	.answers = "202 RUN; with wait_ms 200 RUN at its end or question",
 	.run = delegate,
+	.tool = {.title = "Delegate a task",
+		.description = "Hand a whole task (a fix, a feature, an investigation) to a "
+			       "coding agent that works alone in a fresh, isolated box. "
+			       "Call it when the work takes minutes and needs its own copy "
+			       "of a repository; to run a few lines of code call "
+			       "create_sandbox and run instead. Name the repos as "
+			       "owner/name, or name them in the task. It answers with a "
+			       "session when the run ends, asks something or has been "
+			       "waited for long enough: run:waiting means call resume with "
+			       "the answer, run:running means call status with the session. "
+			       "Never call delegate again for the same task because the "
+			       "first answer said that it still runs. The same call again "
+			       "within ten minutes answers with the same run: to run a "
+			       "task once more give it another title.",
+		.hints = TOOL_OPEN_WORLD,
+		.once_ms = 600000,
+		.asks = true,
+		.output = &output_run},
 };

@@ -6,6 +6,7 @@
 #include "cleanup.h"
 #include "config.h"
 #include "json.h"
+#include "outputs.h"
 #include "queries.h"
 #include "sandbox.h"
 #include "site.h"
@@ -63,4 +64,10 @@ const struct action action_destroy_sandbox = {
 	ACTION_FIELDS(fields),
 	.answers = "200 SANDBOX with status destroyed when it is gone; 202 while it is not yet",
 	.run = destroy_sandbox,
+	.tool = {.title = "Destroy a sandbox",
+		.description = "Destroy a sandbox and everything in it. Call it when you "
+			       "are done; files you still want must be read first with "
+			       "read_file or get_files. Twice is fine.",
+		.hints = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT,
+		.output = &output_sandbox},
 };

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "json.h"
 #include "looks.h"
+#include "outputs.h"
 
 struct diff_input {
 	const char *sandbox_id, *session, *tree;
@@ -38,4 +39,11 @@ const struct action action_diff = {
 		   "changes: path, change (added, removed, modified, mode, kind, unreadable), "
 		   "in_patch; truncated; 202 LOOK where it is not there in time",
 	.run = diff,
+	.tool = {.title = "See what changed",
+		.description = "Show what a run (session) or the code in a sandbox "
+			       "(sandbox_id) has changed, as a unified patch against what "
+			       "was there at the beginning. Call it to review the work "
+			       "before it is taken.",
+		.hints = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+		.output = &output_diff},
 };

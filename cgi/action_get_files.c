@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "json.h"
 #include "looks.h"
+#include "outputs.h"
 
 struct get_input {
 	const char *sandbox_id, *session, *path;
@@ -40,4 +41,10 @@ const struct action action_get_files = {
 		   "were read); 413 past 10,000 entries or 256 MiB; 202 LOOK where it is not there "
 		   "in time",
 	.run = get_files,
+	.tool = {.title = "Take files out",
+		.description = "Pack a folder of a sandbox or of a run's box into a tar "
+			       "that can be downloaded for an hour. Call it when somebody "
+			       "wants the files themselves; to read them call read_file.",
+		.hints = TOOL_IDEMPOTENT,
+		.output = &output_get},
 };

@@ -3,6 +3,7 @@
  * background it is the way to see anything; of any other the way to what was cut.
  */
 #include "action.h"
+#include "outputs.h"
 #include "queries.h"
 
 struct process_logs {
@@ -45,4 +46,11 @@ const struct action action_get_process_logs = {
 		   "\"stderr\",\"offset\",\"next_offset\",\"more\",\"exit_code\",...}`, at most "
 		   "64 KiB from offset on",
 	.run = get_process_logs,
+	.tool = {.title = "Read a process's output",
+		.description = "Read what a process in a sandbox has written so far, from a "
+			       "byte offset on, and whether it still runs. Call it after "
+			       "run answered with a process_id that still runs, or to read "
+			       "more of a long output: go on with offset=next_offset.",
+		.hints = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+		.output = &output_process},
 };

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "json.h"
 #include "looks.h"
+#include "outputs.h"
 
 struct list_input {
 	const char *sandbox_id, *session, *path;
@@ -48,4 +49,10 @@ const struct action action_list_files = {
 		   "modified_at, target, in order of their paths; total, next_offset, skipped, "
 		   "truncated (there are more than 10,000); 202 LOOK where it is not there in time",
 	.run = list_files,
+	.tool = {.title = "List files of a box",
+		.description = "List a folder of a sandbox (sandbox_id) or of a run's box "
+			       "(session) without running anything there. Give one of the "
+			       "two. Go on with offset=next_offset where there is more.",
+		.hints = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+		.output = &output_list},
 };

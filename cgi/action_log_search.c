@@ -3,6 +3,7 @@
  * what a person sees of a line: without colours, control characters and bidirectional overrides. A
  * line counts once.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "action.h"
@@ -118,6 +119,7 @@ static void keep_tail(struct search *s)
 	size_t keep = s->q_n - 1 + BEFORE;
 	size_t drop = s->hay.len > keep ? s->hay.len - keep : 0;
 
+	assert(s->hay.data || !drop);
 	while (drop && drop < s->hay.len && continues(s->hay.data[drop]))
 		drop++;
 	buf_shift(&s->hay, drop);

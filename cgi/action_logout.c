@@ -11,7 +11,7 @@ static bool logout(struct call *c, const void *input, struct err *err)
 	const struct config *cfg = c->site->cfg;
 
 	(void)input;
-	if (c->caller.kind == CALLER_SESSION && !session_drop(c->db, c->caller.session_id, err))
+	if (c->caller.kind == CALLER_SESSION && !session_drop(c->db, c->caller.id, err))
 		return false;
 	response_json(c->rs, 200, "{\"ok\":true}");
 	(void)response_header(c->rs, "Set-Cookie",

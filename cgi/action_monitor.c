@@ -2,6 +2,7 @@
  * monitor: counts by state, and the live boxes.
  */
 #include "action.h"
+#include "outputs.h"
 #include "queries.h"
 
 static bool monitor(struct call *c, const void *input, struct err *err)
@@ -21,4 +22,10 @@ const struct action action_monitor = {
 		   "\"readback\" and "
 		   "\"run\":{\"session\",\"title\",\"state\"}]}",
 	.run = monitor,
+	.tool = {.title = "Look at the fleet",
+		.description = "Count runs, boxes and jobs by state and list every live box "
+			       "with its limits. Call it when asked what is going on here "
+			       "or what is left running; for one run call watch.",
+		.hints = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+		.output = &output_monitor},
 };

@@ -2,6 +2,7 @@
  * pool_status: the boxes that are kept ahead, and how often one was there when it was wanted.
  */
 #include "action.h"
+#include "outputs.h"
 #include "queries.h"
 
 static bool pool_status(struct call *c, const void *input, struct err *err)
@@ -22,4 +23,10 @@ const struct action action_pool_status = {
 		   "\"pooled\",\"creating\",\"oldest_at\"}],\"last_hour\":{\"claimed\","
 		   "\"claims_failed\",\"cloned\"}}",
 	.run = pool_status,
+	.tool = {.title = "Look at the pool",
+		.description = "Say how many boxes are kept ready ahead and how often one "
+			       "was there when it was wanted. Call it when sandboxes or "
+			       "runs start slowly.",
+		.hints = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+		.output = &output_pool},
 };

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "json.h"
 #include "looks.h"
+#include "outputs.h"
 
 struct read_input {
 	const char *sandbox_id, *session, *path, *encoding;
@@ -50,4 +51,13 @@ const struct action action_read_file = {
 		   "binary, encoding, content (null of a binary file, unless base64), changed "
 		   "(while it was read); 202 LOOK where it is not there in time",
 	.run = read_file,
+	.tool = {.title = "Read a file of a box",
+		.description = "Read a piece of a file of a sandbox (sandbox_id) or of a "
+			       "run's box (session) without running anything there. Go on "
+			       "with offset=next_offset; a binary file is read with "
+			       "encoding=base64.",
+		.hints = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+		.bound = "max_bytes",
+		.bound_value = 6000,
+		.output = &output_read},
 };

@@ -7,6 +7,7 @@
 #include "buf.h"
 #include "cleanup.h"
 #include "json.h"
+#include "outputs.h"
 #include "pool.h"
 #include "queries.h"
 #include "run.h"
@@ -73,4 +74,14 @@ const struct action action_resume = {
 	ACTION_FIELDS(fields),
 	.answers = "202 RUN; 409 with `context.answer` where somebody was first",
 	.run = resume,
+	.tool = {.title = "Answer a run",
+		.description = "Answer the question that a run stopped at. Call it only "
+			       "when status or delegate said run:waiting, with the session "
+			       "and the answer in message; ask the person first unless the "
+			       "task already says the answer. The run goes on and this "
+			       "waits for its end or its next question, as delegate does. "
+			       "Where somebody else answered first it fails and says what "
+			       "was answered.",
+		.asks = true,
+		.output = &output_run},
 };

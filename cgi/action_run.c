@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "exec.h"
 #include "json.h"
+#include "outputs.h"
 #include "pool.h"
 #include "queries.h"
 #include "sandbox.h"
@@ -114,4 +115,12 @@ const struct action action_run = {
 	.answers = "202 RESULT with a process_id; with wait_ms 200 RESULT when it has ended, or "
 		   "202 RESULT with what it has written so far",
 	.run = run_code,
+	.tool = {.title = "Run code",
+		.description = "Run a program in a sandbox and get its real stdout, stderr "
+			       "and exit code. Call it to check a claim, a fix or a "
+			       "calculation by running it, and report what came back; an "
+			       "exit code that is not 0 is a result, not an error. Needs a "
+			       "sandbox_id from create_sandbox. With background=true it "
+			       "answers at once with a process_id for get_process_logs.",
+		.output = &output_result},
 };

@@ -6,6 +6,7 @@
 #include "cleanup.h"
 #include "json.h"
 #include "looks.h"
+#include "outputs.h"
 
 struct search_input {
 	const char *sandbox_id, *session, *path, *text;
@@ -55,4 +56,10 @@ const struct action action_search_files = {
 		   "(searched), binary (passed over, as .git is), skipped, truncated; 202 LOOK "
 		   "where it is not there in time",
 	.run = search_files,
+	.tool = {.title = "Search files of a box",
+		.description = "Find a text in the files of a sandbox (sandbox_id) or of a "
+			       "run's box (session): path, line and column of each match. "
+			       "Call it before reading whole files.",
+		.hints = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+		.output = &output_search},
 };

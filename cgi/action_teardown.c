@@ -3,6 +3,7 @@
  */
 #include "action.h"
 #include "config.h"
+#include "outputs.h"
 #include "queries.h"
 #include "run.h"
 #include "site.h"
@@ -41,4 +42,11 @@ const struct action action_teardown = {
 	ACTION_FIELDS(fields),
 	.answers = "202 RUN, also when it has ended already",
 	.run = teardown,
+	.tool = {.title = "End a run",
+		.description = "End a run and destroy its box; what it changed is saved as "
+			       "a patch first. Call it when the run's work has been taken "
+			       "or is not wanted any more. A run that still works is "
+			       "stopped by it. Twice is fine.",
+		.hints = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT,
+		.output = &output_run},
 };

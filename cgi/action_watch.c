@@ -2,6 +2,7 @@
  * watch: one run as it is now, all that its page shows first.
  */
 #include "action.h"
+#include "outputs.h"
 #include "queries.h"
 
 struct watch {
@@ -36,7 +37,16 @@ const struct action action_watch = {
 		"\"created_at\",\"started_at\",\"finished_at\",\"usage\"}], "
 		"\"questions\":[{\"id\",\"text\",\"asked_at\",\"answer\",\"answered_by\","
 		"\"answered_at\",\"turn\"}], "
-		"\"trace\":[{\"seq\",\"turn\",\"ts\",\"kind\",\"ref\",\"text\",\"data\"}] and "
-		"\"feed\"",
+		"\"trace\":[{\"seq\",\"turn\",\"ts\",\"kind\",\"ref\",\"text\",\"data\"}], "
+		"\"patches\":[{\"blob\",\"tree\",\"size_bytes\",\"files\",\"added\","
+		"\"removed\"}] and \"bundles\":[{\"blob\",\"tree\",\"size_bytes\"}], the "
+		"newest of each tree, and \"feed\"",
 	.run = watch,
+	.tool = {.title = "Look at a run",
+		.description = "Show one run closely: its turns, questions, box and the "
+			       "last rows of its trace. Call it to find out what an agent "
+			       "is doing or why a run failed. To wait for a run's end call "
+			       "status.",
+		.hints = TOOL_READ_ONLY | TOOL_IDEMPOTENT,
+		.output = &output_watch},
 };

@@ -7,14 +7,18 @@
 
 #include "buf.h"
 
-extern const struct action action_blob, action_capabilities, action_create_sandbox, action_delegate,
-	action_destroy_sandbox, action_diff, action_egress, action_exec, action_exec_get,
-	action_fleet, action_get_files, action_get_process_logs, action_healthz, action_list_files,
-	action_log, action_log_ndjson, action_log_search, action_log_txt, action_login,
-	action_logout, action_look_get, action_metrics, action_monitor, action_pool_status,
-	action_read_file, action_receipt, action_resume, action_run, action_sandboxes,
-	action_search_files, action_session, action_signin_code, action_site, action_teardown,
-	action_trace, action_upload, action_watch;
+extern const struct action action_accepted, action_blob, action_capabilities, action_create_sandbox,
+	action_delegate, action_destroy_sandbox, action_diff, action_egress, action_exec,
+	action_exec_get, action_fleet, action_get_files, action_get_process_logs, action_healthz,
+	action_list_files, action_log, action_log_ndjson, action_log_search, action_log_txt,
+	action_login, action_logout, action_look_get, action_metrics, action_monitor,
+	action_openapi, action_pool_status, action_processes, action_read_file, action_receipt,
+	action_resume, action_run, action_sandboxes, action_search_files, action_session,
+	action_signin_code, action_site, action_status, action_teardown, action_trace,
+	action_upload, action_watch;
+/* who may ask */
+extern const struct action action_connect, action_consent, action_create_key, action_grants,
+	action_keys, action_revoke_grant, action_revoke_key;
 
 const struct action *const actions[] = {
 	&action_delegate,
@@ -22,6 +26,7 @@ const struct action *const actions[] = {
 	&action_fleet,
 	&action_monitor,
 	&action_pool_status,
+	&action_status,
 	&action_watch,
 	&action_trace,
 	&action_egress,
@@ -34,6 +39,7 @@ const struct action *const actions[] = {
 	&action_get_process_logs,
 	&action_destroy_sandbox,
 	&action_sandboxes,
+	&action_processes,
 	&action_capabilities,
 	&action_receipt,
 	&action_log,
@@ -46,14 +52,23 @@ const struct action *const actions[] = {
 	&action_diff,
 	&action_get_files,
 	&action_look_get,
+	&action_accepted,
 	&action_blob,
 	&action_healthz,
 	&action_metrics,
 	&action_session,
 	&action_site,
+	&action_openapi,
 	&action_login,
 	&action_signin_code,
 	&action_logout,
+	&action_create_key,
+	&action_keys,
+	&action_revoke_key,
+	&action_connect,
+	&action_consent,
+	&action_grants,
+	&action_revoke_grant,
 	NULL,
 };
 
@@ -65,30 +80,50 @@ const struct action *action_find(const char *name)
 	return NULL;
 }
 
+const struct action *action_find_tool(const char *name)
+{
+	const struct action *a = action_find(name);
+
+	return a && a->tool.title ? a : NULL;
+}
+
+enum scope action_scope(const struct action *a)
+{
+	if (a->needs == NEEDS_NOBODY || a->scope)
+		return a->scope;
+	return a->mutates ? SCOPE_RUN_WRITE : SCOPE_RUN_READ;
+}
+
 static const char *const needs[] = {
-	[NEEDS_CALLER] = "the operator's token or a session",
+	[NEEDS_CALLER] = "a caller",
 	[NEEDS_NOBODY] = "nothing",
-	[NEEDS_LOCAL] = "this machine, or the operator's token",
+	[NEEDS_LOCAL] = "this machine, or a caller",
 };
 
 static const char intro[] =
 	"# API\n\n"
 	"Printed from the table of actions by `make docs`; a test fails where it is stale.\n\n"
-	"Send `Authorization: Bearer TOKEN` with the operator's token, or sign in and send the "
-	"session cookie,\n"
+	"Send `Authorization: Bearer TOKEN` with an API key or the operator's token, or sign in "
+	"and "
+	"send the session cookie,\n"
 	"with `X-CSRF-Token` on everything that changes something (from `login`, or from the "
 	"`X-CSRF-Token`\n"
 	"header of any answer to a GET). Not both. Times are RFC 3339 UTC, sizes bytes, durations "
 	"milliseconds.\n\n"
+	"A key has a scope: `run:read`, `run:write`, or `admin`, each with those before it. Where "
+	"it does not do,\n"
+	"the answer is 403 `insufficient_scope` and names the one that is needed; "
+	"[access.md](access.md) has the rest.\n\n"
 	"Everything that changes something takes `Idempotency-Key`: the same request again under "
 	"one key gets\n"
 	"the first answer (`Idempotent-Replayed: true`), another request under it is refused with "
 	"422.\n\n"
 	"Errors are `{\"error\":{\"code\",\"message\",\"fix\",\"context\",\"request_id\"}}`:\n\n"
 	"| code | status | what to do |\n|---|---|---|\n"
-	"| `malformed` | 400 | not JSON, or not the content type that is taken |\n"
+	"| `malformed` | 400 | not JSON, not the content type that is taken, or a token in the "
+	"address |\n"
 	"| `unauthenticated` | 401 | sign in |\n"
-	"| `forbidden` | 403 | Host, Origin or CSRF: `context.reason` says which |\n"
+	"| `forbidden` | 403 | Host, Origin, CSRF or scope: `context.reason` says which |\n"
 	"| `not_found` | 404 | there is none, or it is not yours |\n"
 	"| `conflict` | 409 | the state is another: `context` says which |\n"
 	"| `too_large` | 413 | send less |\n"
@@ -139,6 +174,13 @@ static const char shapes[] =
 	"while it runs. `checks` is null, or what its output says of tests: "
 	"`{\"framework\",\"passed\",\"failed\",\"skipped\","
 	"\"failures\":[{\"name\",\"message\"}]}`.\n\n"
+	"KEY: `{\"key_id\",\"title\",\"prefix\",\"scopes\",\"state\",\"created_by\","
+	"\"created_at\",\"expires_at\",\"last_used_at\",\"last_used_address\","
+	"\"last_used_client\"}`; `state` is active, expired or revoked; `prefix` is the key's "
+	"beginning.\n\n"
+	"GRANT: `{\"grant_id\",\"client_id\",\"title\",\"redirect_uri\",\"scopes\","
+	"\"resource\",\"created_at\",\"last_used_at\",\"last_used_address\","
+	"\"last_used_client\"}`.\n\n"
 	"LOOK: `{\"look\",\"op\",\"state\",\"sandbox_id\",\"session\"}` and, once `state` is "
 	"`done`, what each action names; looking.md has the limits.\n";
 
@@ -149,8 +191,11 @@ void actions_print(struct buf *b)
 	for (size_t i = 0; actions[i]; i++) {
 		const struct action *a = actions[i];
 
-		(void)buf_addf(b, "\n## %s %s\n\n`%s`: %s\n\nNeeds %s.", a->method, a->path,
-			a->name, a->summary, needs[a->needs]);
+		(void)buf_addf(b, "\n## %s %s\n\n`%s`: %s\n\nNeeds %s", a->method, a->path, a->name,
+			a->summary, needs[a->needs]);
+		if (action_scope(a))
+			(void)buf_addf(b, " with `%s`", scope_name(action_scope(a)));
+		(void)buf_addc(b, '.');
 		if (a->type)
 			(void)buf_addf(b, " Body: `%s`%s.", a->type,
 				a->streams ? "; fields by the query string" : "");

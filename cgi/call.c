@@ -34,7 +34,7 @@ bool call_add_caller(struct call *c, struct json_object *o, struct err *err)
 	if (!db_query(c->db, Q_WEB_ACCOUNT, ARGS(db_i64(c->caller.account_id)), &res, err))
 		return false;
 	caller = json_new_object();
-	json_add_text(caller, "kind", c->caller.kind == CALLER_SESSION ? "session" : "operator");
+	json_add_text(caller, "kind", caller_kind_name(c->caller.kind));
 	json_add_text(caller, "name", res.rows ? result_text(&res, 0, 0) : NULL);
 	json_add(o, "caller", caller);
 	return true;
@@ -45,4 +45,10 @@ void call_wait(struct call *c, const char *what, const char *name, int64_t turn,
 	c->rs->internal = pool_printf(c->pool,
 		"/internal/wait?%s=%s&wait_ms=%lld&account=%lld&turn=%lld", what, name,
 		(long long)wait_ms, (long long)c->caller.account_id, (long long)turn);
+}
+
+void call_wait_read(struct call *c, const char *what, const char *name, int64_t wait_ms)
+{
+	call_wait(c, what, name, 0, wait_ms);
+	c->rs->internal = pool_printf(c->pool, "%s&read=1", c->rs->internal);
 }

@@ -1,15 +1,16 @@
 #pragma once
 /*
  * What asb-live holds, and what its parts say to each other. One process, one loop; every function
- * here runs inside a callback of it. Who owns what: live_streams.c and live_opening.c the
- * streams, live_sources.c what
- * they read from, live_waits.c the held requests, live_listen.c the two database connections' news,
- * live_accept.c everything until a request has become a stream or a wait.
+ * here runs inside a callback of it. Who owns what: live_streams.c and live_opening.c the streams,
+ * live_sources.c what they read from, live_waits.c the held requests (live_mcp.c those of them that
+ * are MCP calls), live_listen.c the two database connections' news, live_accept.c everything until
+ * a request has become a stream or a wait.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access.h"
 #include "err.h"
 #include "live_conn.h"
 #include "sse.h"
@@ -47,7 +48,8 @@ struct stream {
 	struct live *live;
 	struct stream *next, *prev;
 	int64_t account_id;
-	int64_t session_id;		/* 0: came with the operator's token */
+	enum caller_kind caller;	/* what it came with ... */
+	int64_t caller_id;		/* ... and which; 0: the operator's token */
 	bool fleet;			/* /events.sse: all the account's feed rows */
 	bool log_bytes;			/* log=1 */
 	bool dead;			/* to be freed by streams_reap */
@@ -110,8 +112,8 @@ void streams_reap(struct live *live);
 void streams_beat(struct live *live);
 /* Drops those that have not taken a byte for long. */
 void streams_check_stalled(struct live *live);
-/* Ends the streams whose session has been revoked or is over. */
-void streams_check_sessions(struct live *live);
+/* Ends the streams whose session, key or access token has been revoked or is over. */
+void streams_check_callers(struct live *live);
 /* Closes what streams_stop has not got rid of in time. */
 void streams_close(struct live *live);
 /* Tells every client when to come back and ends its stream. */

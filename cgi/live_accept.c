@@ -30,23 +30,20 @@
 /* Descriptors that are not clients': databases, signals, stderr, and room. */
 #define FDS_RESERVED 64
 
-/* The same rules as in asb-web, but for what only changing requests need. */
+/* The same rules as in asb-web, but for what only changing requests need. Whoever waits was let in
+ * by asb-web, by the action's row. */
 static bool live_caller(struct live *live, struct live_request *lr, struct err *err)
 {
-	struct caller caller;
-
 	if (!access_host(live->cfg, &lr->rq, err) || !access_origin(live->cfg, &lr->rq, err) ||
-		!access_caller(live->cfg, live->db, live->operator_hash, &lr->rq, &caller,
+		!access_query(&lr->rq, err) ||
+		!access_caller(live->cfg, live->db, live->operator_hash, &lr->rq, &lr->caller,
 			&lr->retry_s, err))
 		return false;
-	if (caller.kind == CALLER_NOBODY) {
-		(void)err_set(err, ERR_UNAUTHENTICATED, "sign in first");
-		return err_advise(
-			err, "caller", "send the operator's token, or sign in on the page");
-	}
-	lr->account_id = caller.account_id;
-	lr->session_id = caller.session_id;
-	return true;
+	if (lr->caller.kind != CALLER_NOBODY)
+		return access_scope(&lr->caller, SCOPE_RUN_READ, err);
+	(void)err_set(err, ERR_UNAUTHENTICATED, "sign in first");
+	return err_advise(
+		err, "caller", "send a key or the operator's token, or sign in on the page");
 }
 
 static bool route(struct live *live, struct live_request *lr, int fd, struct err *err)

@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "config.h"
 #include "live.h"
+#include "live_waits.h"
 #include "pool.h"
 #include "response.h"
 #include "text.h"
@@ -124,7 +125,11 @@ void live_refuse(struct live *live, const struct live_request *lr, int fd, const
 {
 	struct conn *c = mem_alloc(sizeof(*c));
 
+	bool sent;
+
 	conn_init(c, live->loop, &live->nconns, fd, lr->id, &refused_events);
-	if (!live_answer_err(live, c, lr->rq.id, lr->retry_s, err))
+	if (!mcp_wait_refuse(live, lr, c, err, &sent))
+		sent = live_answer_err(live, c, lr->rq.id, lr->retry_s, err);
+	if (!sent)
 		refused_gone(c);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access.h"
 #include "request.h"
 
 struct buf;
@@ -17,9 +18,8 @@ struct live_request {
 	struct request rq;
 	int id; /* FastCGI request id */
 	const char *last_event_id;
-	int64_t account_id;
-	int64_t session_id; /* 0: no cookie session */
-	int64_t retry_s;    /* when a refused caller may try again; 0: nothing said */
+	struct caller caller;
+	int64_t retry_s; /* when a refused caller may try again; 0: nothing said */
 };
 
 /* envp: libfcgi's, copied into the pool. */

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cleanup.h"
 #include "config.h"
@@ -103,8 +104,9 @@ bool stream_open(struct live *live, const struct live_request *lr, int fd, struc
 	struct stream *opened;
 
 	s->live = live;
-	s->account_id = lr->account_id;
-	s->session_id = lr->session_id;
+	s->account_id = lr->caller.account_id;
+	s->caller = lr->caller.kind;
+	s->caller_id = lr->caller.id;
 	if (!stream_prepare(live, lr, s, &first, err))
 		return false;
 	opened = STEAL(s);
@@ -158,44 +160,70 @@ void streams_check_stalled(struct live *live)
 	streams_reap(live);
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+/* A row of live_callers: the kind's word and the id. */
+struct good {
+	const char *kind;
+	int64_t id;
+};
 
-	return (x > y) - (x < y);
+static int by_caller(const void *a, const void *b)
+{
+	const struct good *x = a, *y = b;
+	int kind = strcmp(x->kind, y->kind);
+
+	return kind ? kind : (x->id > y->id) - (x->id < y->id);
 }
 
-/* Ends the streams of all sessions but the n in good, which are in order. */
-static void sessions_keep(struct live *live, const int64_t *good, size_t n)
+/* Ends the streams of all callers but the n in good, which are in order. */
+static void callers_keep(struct live *live, const struct good *good, size_t n)
 {
-	for (struct stream *s = live->streams; s; s = s->next)
-		if (s->session_id && !bsearch(&s->session_id, good, n, sizeof(*good), by_id))
+	for (struct stream *s = live->streams; s; s = s->next) {
+		const struct good wanted = {caller_kind_name(s->caller), s->caller_id};
+
+		if (s->caller_id && !bsearch(&wanted, good, n, sizeof(*good), by_caller))
 			stream_end(s);
+	}
 	streams_reap(live);
 }
 
-void streams_check_sessions(struct live *live)
+/* The ids of a kind as an array of PostgreSQL. */
+static const char *ids_of(const struct live *live, struct pool *pool, enum caller_kind kind)
 {
 	CLEANUP(buf) struct buf ids = BUF_INIT(live->nstreams * 24 + 4);
+
+	(void)buf_addc(&ids, '{');
+	for (const struct stream *s = live->streams; s; s = s->next)
+		if (s->caller == kind)
+			(void)buf_addf(&ids, "%s%" PRId64, ids.len > 1 ? "," : "", s->caller_id);
+	(void)buf_addc(&ids, '}');
+	return pool_strdup(pool, ids.data);
+}
+
+void streams_check_callers(struct live *live)
+{
 	CLEANUP(pool) struct pool *pool = pool_new();
 	CLEANUP(result) struct result res = {0};
 	struct err err;
-	int64_t *good;
+	struct good *good;
+	bool any = false;
 
-	for (const struct stream *s = live->streams; s; s = s->next)
-		if (s->session_id)
-			(void)buf_addf(&ids, "%c%" PRId64, ids.len ? ',' : '{', s->session_id);
-	if (!ids.len)
+	for (const struct stream *s = live->streams; s && !any; s = s->next)
+		any = s->caller_id != 0;
+	if (!any)
 		return;
-	(void)buf_addc(&ids, '}');
-	if (!db_query(live->db, Q_LIVE_SESSIONS, ARGS(db_text(ids.data)), &res, &err)) {
-		log_warn("live sessions: %s, retrying", err.msg);
+	if (!db_query(live->db, Q_LIVE_CALLERS,
+		    ARGS(db_text(ids_of(live, pool, CALLER_SESSION)),
+			    db_text(ids_of(live, pool, CALLER_KEY)),
+			    db_text(ids_of(live, pool, CALLER_OAUTH))),
+		    &res, &err)) {
+		log_warn("live callers: %s, retrying", err.msg);
 		return;
 	}
-	good = POOL_ARRAY(pool, int64_t, (size_t)res.rows);
+	good = POOL_ARRAY(pool, struct good, (size_t)res.rows);
 	for (int i = 0; i < res.rows; i++)
-		good[i] = result_i64(&res, i, 0);
-	sessions_keep(live, good, (size_t)res.rows);
+		good[i] = (struct good){result_text(&res, i, 0), result_i64(&res, i, 1)};
+	qsort(good, (size_t)res.rows, sizeof(*good), by_caller);
+	callers_keep(live, good, (size_t)res.rows);
 }
 
 void streams_close(struct live *live)

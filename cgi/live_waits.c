@@ -10,9 +10,9 @@
 
 #include "cleanup.h"
 #include "db.h"
-#include "field.h"
 #include "live.h"
 #include "live_request.h"
+#include "live_waits.h"
 #include "log.h"
 #include "look.h"
 #include "loop.h"
@@ -20,89 +20,6 @@
 #include "queries.h"
 #include "sandbox.h"
 #include "text.h"
-
-/* Longest wait there is; asb-web allows less. */
-#define WAIT_MAX_MS 600000
-
-/* What is waited for, and the rows of that. */
-struct wait_kind {
-	const char *what; /* for errors */
-	char news;	  /* first letter of what PostgreSQL tells of it */
-	int find, read, states;
-	bool (*boundary)(const char *state);
-};
-
-static bool run_boundary(const char *state)
-{
-	static const char *const ends[] = {"waiting", "done", "failed", "stopped", "lost"};
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (!strcmp(state, ends[i]))
-			return true;
-	return false;
-}
-
-static bool exec_boundary(const char *state)
-{
-	return !strcmp(state, "done") || !strcmp(state, "failed");
-}
-
-static bool box_made(const char *state)
-{
-	return strcmp(state, "creating") != 0;
-}
-
-static bool box_ended(const char *state)
-{
-	return !strcmp(state, "gone") || !strcmp(state, "failed");
-}
-
-/* box: until a sandbox is made; end: until it is gone. */
-enum { KIND_RUN, KIND_EXEC, KIND_BOX, KIND_END, KIND_LOOK, KIND__COUNT };
-static const struct wait_kind kinds[] = {
-	[KIND_RUN] = {"run", 'r', Q_LIVE_WAIT_RUN, Q_READ_RUN, Q_LIVE_RUN_STATES, run_boundary},
-	[KIND_EXEC] = {"exec", 'x', Q_LIVE_WAIT_EXEC, Q_READ_EXEC, Q_LIVE_EXEC_STATES,
-		exec_boundary},
-	[KIND_BOX] = {"sandbox", 'b', Q_LIVE_WAIT_BOX, Q_READ_SANDBOX, Q_LIVE_BOX_STATES, box_made},
-	[KIND_END] = {"sandbox", 'b', Q_LIVE_WAIT_BOX, Q_READ_SANDBOX, Q_LIVE_BOX_STATES,
-		box_ended},
-	[KIND_LOOK] = {"look", 'k', Q_LIVE_WAIT_LOOK, Q_READ_LOOK, Q_LIVE_LOOK_STATES,
-		exec_boundary},
-};
-
-struct wait {
-	struct conn conn; /* first: a conn of ours is cast to its wait */
-	struct live *live;
-	struct wait *next, *prev; /* in live.waits while it is not answered */
-	const struct wait_kind *kind;
-	bool answered;
-	int64_t id, account_id;
-	char name[40]; /* run-..., exec-... or box-... */
-	int64_t turn;  /* of a run: boundaries of earlier turns do not count */
-	int64_t until_ms;
-	char request_id[68];
-};
-
-struct wait_input {
-	const char *run, *exec, *box, *end, *look;
-	int64_t wait_ms, account, turn;
-};
-
-static const struct field fields[] = {
-	FIELD(TEXT, struct wait_input, run, .max = 64, .pattern = FIELD_NAME,
-		.help = "Run id or name."),
-	FIELD(TEXT, struct wait_input, exec, .max = 64, .pattern = FIELD_NAME,
-		.help = "Exec id or name."),
-	FIELD(TEXT, struct wait_input, box, .max = 64, .pattern = FIELD_NAME,
-		.help = "Sandbox, until it is made."),
-	FIELD(TEXT, struct wait_input, end, .max = 64, .pattern = FIELD_NAME,
-		.help = "Sandbox, until it is gone."),
-	FIELD(TEXT, struct wait_input, look, .max = 64, .pattern = FIELD_NAME,
-		.help = "Look id or name."),
-	FIELD(INT, struct wait_input, wait_ms, .max = WAIT_MAX_MS, .help = "How long at the most."),
-	FIELD(INT, struct wait_input, account, .max = INT64_MAX, .help = "Whose it is."),
-	FIELD(INT, struct wait_input, turn, .max = INT32_MAX, .help = "The turn that was started."),
-};
 
 static void wait_unlink(struct wait *w)
 {
@@ -124,6 +41,7 @@ static void wait_gone(struct conn *c)
 
 	wait_unlink(w);
 	conn_done(c);
+	mcp_wait_free(w->mcp);
 	free(w);
 }
 
@@ -134,28 +52,38 @@ static void wait_drained(struct conn *c)
 
 static const struct conn_events wait_events = {wait_gone, wait_drained};
 
+static bool wait_read(struct wait *w, struct result *res, struct err *err)
+{
+	if (!db_query(w->live->db, w->reads ? w->kind->seen : w->kind->read,
+		    ARGS(db_text(w->name), db_i64(w->account_id)), res, err))
+		return false;
+	return res->rows || err_set(err, ERR_NOT_FOUND, "no such %s", w->kind->what);
+}
+
 /* The one answer: json or *why, or what is read where both are NULL. Afterwards the wait is only a
  * connection with something to write, or freed. */
 static void wait_answer(struct wait *w, bool boundary, const char *json, const struct err *why)
 {
-	struct live *live = w->live;
 	CLEANUP(result) struct result res = {0};
+	const int status = boundary ? 200 : 202;
 	struct err err;
 	bool sent;
 
 	wait_unlink(w);
-	if (json) {
-		sent = live_answer(live, &w->conn, 200, json);
-	} else if (why) {
-		sent = live_answer_err(live, &w->conn, w->request_id, 0, why);
-	} else if (db_query(live->db, w->kind->read, ARGS(db_text(w->name), db_i64(w->account_id)),
-			   &res, &err) &&
-		   (res.rows || err_set(&err, ERR_NOT_FOUND, "no such %s", w->kind->what))) {
-		sent = live_answer(live, &w->conn, boundary ? 200 : 202, result_text(&res, 0, 0));
-	} else {
-		log_warn("live rq=%s wait: %s", w->request_id, err.msg);
-		sent = live_answer_err(live, &w->conn, w->request_id, 0, &err);
+	if (!json && !why) {
+		if (wait_read(w, &res, &err)) {
+			json = result_text(&res, 0, 0);
+		} else {
+			log_warn("live rq=%s wait: %s", w->request_id, err.msg);
+			why = &err;
+		}
 	}
+	if (w->mcp)
+		sent = mcp_wait_answer(w, status, json, why);
+	else if (json)
+		sent = live_answer(w->live, &w->conn, status, json);
+	else
+		sent = live_answer_err(w->live, &w->conn, w->request_id, 0, why);
 	if (!sent)
 		wait_gone(&w->conn);
 }
@@ -167,17 +95,19 @@ static void wait_release(struct wait *w, const struct result *res, int i)
 	const char *state = result_text(res, i, 1);
 	struct err why;
 
-	if (w->kind == &kinds[KIND_RUN]) {
+	if (w->kind == &wait_kinds[WAIT_RUN]) {
 		if (result_i64(res, i, 2) >= w->turn)
 			wait_answer(w, true, NULL, NULL);
-	} else if (w->kind == &kinds[KIND_BOX] && strcmp(state, "ready")) {
+	} else if (w->reads) {
+		wait_answer(w, true, NULL, NULL);
+	} else if (w->kind == &wait_kinds[WAIT_BOX] && strcmp(state, "ready")) {
 		(void)sandbox_error(state, result_text(res, i, 3), result_text(res, i, 4), &why);
 		wait_answer(w, true, NULL, &why);
-	} else if (w->kind == &kinds[KIND_LOOK] && strcmp(state, "done")) {
+	} else if (w->kind == &wait_kinds[WAIT_LOOK] && strcmp(state, "done")) {
 		(void)look_error(result_text(res, i, 3), result_text(res, i, 4),
 			result_text(res, i, 5), &why);
 		wait_answer(w, true, NULL, &why);
-	} else if (w->kind == &kinds[KIND_EXEC] && !result_is_null(res, i, 3)) {
+	} else if (w->kind == &wait_kinds[WAIT_EXEC] && !result_is_null(res, i, 3)) {
 		(void)sandbox_run_error(result_text(res, i, 3), &why);
 		wait_answer(w, true, NULL, &why);
 	} else {
@@ -224,8 +154,8 @@ void waits_dirty(struct live *live, char news, int64_t id)
 {
 	struct err err;
 
-	for (size_t i = 0; i < KIND__COUNT; i++)
-		if (kinds[i].news == news && !kind_check(live, &kinds[i], id, &err))
+	for (size_t i = 0; i < WAIT_KIND__COUNT; i++)
+		if (wait_kinds[i].news == news && !kind_check(live, &wait_kinds[i], id, &err))
 			log_warn("live wait: %s, retrying", err.msg);
 }
 
@@ -233,8 +163,8 @@ void waits_rescan(struct live *live)
 {
 	struct err err;
 
-	for (size_t i = 0; i < KIND__COUNT; i++)
-		if (!kind_check(live, &kinds[i], 0, &err)) {
+	for (size_t i = 0; i < WAIT_KIND__COUNT; i++)
+		if (!kind_check(live, &wait_kinds[i], 0, &err)) {
 			log_warn("live waits: %s, retrying", err.msg);
 			return;
 		}
@@ -274,34 +204,6 @@ void waits_stop(struct live *live)
 		wait_answer(live->waits, false, NULL, NULL);
 }
 
-/* Exactly one of the targets says what is waited for. */
-static const char *target_of(
-	const struct wait_input *in, const struct wait_kind **kind, struct err *err)
-{
-	const char *const targets[] = {
-		[KIND_RUN] = in->run,
-		[KIND_EXEC] = in->exec,
-		[KIND_BOX] = in->box,
-		[KIND_END] = in->end,
-		[KIND_LOOK] = in->look,
-	};
-	const char *target = NULL;
-
-	for (size_t i = 0; i < KIND__COUNT; i++) {
-		if (target && targets[i]) {
-			target = NULL;
-			break;
-		}
-		if (targets[i]) {
-			target = targets[i];
-			*kind = &kinds[i];
-		}
-	}
-	if (!target)
-		(void)err_set(err, ERR_INVALID, "run, exec, box, end, look: exactly one of them");
-	return target;
-}
-
 static bool target_find(struct live *live, const char *target, struct wait *w, struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
@@ -318,28 +220,34 @@ static bool target_find(struct live *live, const char *target, struct wait *w, s
 	return true;
 }
 
-bool wait_open(struct live *live, const struct live_request *lr, int fd, struct err *err)
+/* Everything that can fail before the descriptor is taken over. */
+static bool wait_prepare(
+	struct live *live, const struct live_request *lr, struct wait *w, struct err *err)
 {
-	struct wait_input in = {0};
-	CLEANUP(free) struct wait *w = mem_alloc(sizeof(*w));
-	const char *target;
-	struct wait *opened;
+	struct wait_ask ask;
 
-	if (!field_from_query(fields, sizeof(fields) / sizeof(fields[0]), lr->rq.query, lr->rq.pool,
-		    &in, err))
-		return false;
-	target = target_of(&in, &w->kind, err);
-	if (!target)
+	if (!wait_ask_parse(lr->rq.pool, lr->rq.query, &ask, err))
 		return false;
 	/* asb-web wrote the account into the redirect; the caller is checked again here */
-	if (in.account && in.account != lr->account_id)
+	if (ask.account && ask.account != lr->caller.account_id)
 		return err_set(err, ERR_NOT_FOUND, "no such wait");
 	w->live = live;
-	w->account_id = lr->account_id;
-	w->turn = in.turn;
-	w->until_ms = time_boot_ms() + in.wait_ms;
+	w->kind = ask.kind;
+	w->account_id = lr->caller.account_id;
+	w->turn = ask.turn;
+	w->reads = ask.reads;
+	w->until_ms = time_boot_ms() + ask.wait_ms;
 	(void)snprintf(w->request_id, sizeof(w->request_id), "%s", lr->rq.id);
-	if (!target_find(live, target, w, err))
+	return target_find(live, ask.name, w, err) &&
+	       (!ask.mcp || mcp_wait_new(ask.mcp, &w->mcp, err));
+}
+
+bool wait_open(struct live *live, const struct live_request *lr, int fd, struct err *err)
+{
+	CLEANUP(free) struct wait *w = mem_alloc(sizeof(*w));
+	struct wait *opened;
+
+	if (!wait_prepare(live, lr, w, err))
 		return false;
 	opened = STEAL(w);
 	conn_init(&opened->conn, live->loop, &live->nconns, fd, lr->id, &wait_events);
@@ -348,6 +256,10 @@ bool wait_open(struct live *live, const struct live_request *lr, int fd, struct 
 		opened->next->prev = opened;
 	live->waits = opened;
 	live->nwaits++;
+	if (opened->mcp && !mcp_wait_begin(opened, lr)) {
+		wait_gone(&opened->conn);
+		return true;
+	}
 	/* it may be there already */
 	waits_dirty(live, opened->kind->news, opened->id);
 	timer_set(live);

@@ -16,6 +16,7 @@
 #include "confine.h"
 #include "db.h"
 #include "live.h"
+#include "live_waits.h"
 #include "log.h"
 #include "loop.h"
 #include "pool.h"
@@ -24,9 +25,12 @@ CONFINED_PROGRAM
 
 /* The loop stands still while a statement runs: none of ours takes longer in good days. */
 #define STATEMENT_TIMEOUT_MS 2000
-/* A session that was revoked keeps its streams at most this long. */
-#define SESSIONS_MS 4000
+/* Who was revoked keeps a stream at most this long. */
+#define CALLERS_MS 1000
 #define STALLED_MS 1000
+/* Between two signs of life to an MCP call that waits: the most impatient client gives up after 60
+ * s; where heartbeats come oftener, so do these. */
+#define BEAT_MS 10000
 /* After SIGTERM: what is pending is written, then the process ends, all told within 3 s. */
 #define STOP_MS 2000
 
@@ -47,11 +51,11 @@ static void rescan(struct loop *loop, uint32_t events, void *arg)
 	waits_rescan(live);
 }
 
-static void check_sessions(struct loop *loop, uint32_t events, void *arg)
+static void check_callers(struct loop *loop, uint32_t events, void *arg)
 {
 	(void)loop;
 	(void)events;
-	streams_check_sessions(arg);
+	streams_check_callers(arg);
 }
 
 static void check_stalled(struct loop *loop, uint32_t events, void *arg)
@@ -112,6 +116,8 @@ static const char *ui_version(struct pool *pool, const struct config *cfg)
 static void watch_all(struct live *live)
 {
 	struct loop *loop = live->loop;
+	const int64_t beat_ms =
+		live->cfg->heartbeat_ms < BEAT_MS ? live->cfg->heartbeat_ms : BEAT_MS;
 
 	live->turn = loop_add_timer(loop, -1, 0, turn_run, live);
 	live->wait_timer = loop_add_timer(loop, -1, 0, waits_expire, live);
@@ -119,8 +125,9 @@ static void watch_all(struct live *live)
 	live->listen_retry = loop_add_timer(loop, -1, 0, listen_retry, live);
 	(void)loop_add_timer(
 		loop, live->cfg->heartbeat_ms, live->cfg->heartbeat_ms, heartbeat, live);
+	(void)loop_add_timer(loop, beat_ms, beat_ms, mcp_waits_beat, live);
 	(void)loop_add_timer(loop, live->cfg->rescan_ms, live->cfg->rescan_ms, rescan, live);
-	(void)loop_add_timer(loop, SESSIONS_MS, SESSIONS_MS, check_sessions, live);
+	(void)loop_add_timer(loop, CALLERS_MS, CALLERS_MS, check_callers, live);
 	(void)loop_add_timer(loop, STALLED_MS, STALLED_MS, check_stalled, live);
 	/* after FCGX_Init, which puts in handlers that only set a flag */
 	(void)loop_add_signal(loop, SIGTERM, terminate, live);

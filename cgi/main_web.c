@@ -21,6 +21,7 @@
 #include "config.h"
 #include "db.h"
 #include "log.h"
+#include "openapi.h"
 #include "pool.h"
 #include "site.h"
 #include "text.h"
@@ -54,6 +55,8 @@ static bool print_docs(const char *what)
 		actions_print(&b);
 	else if (!strcmp(what, "--print-config"))
 		config_print(&b);
+	else if (!strcmp(what, "--print-openapi"))
+		openapi_print(&b);
 	else
 		return false;
 	(void)fputs(b.data, stdout);

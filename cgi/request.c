@@ -59,8 +59,13 @@ bool request_init(struct request *rq, struct pool *pool, char **params, request_
 		.cookie = param(params, "HTTP_COOKIE"),
 		.csrf = param(params, "HTTP_X_CSRF_TOKEN"),
 		.idempotency_key = param(params, "HTTP_IDEMPOTENCY_KEY"),
+		.mcp_version = param(params, "HTTP_MCP_PROTOCOL_VERSION"),
+		.mcp_method = param(params, "HTTP_MCP_METHOD"),
+		.mcp_name = param(params, "HTTP_MCP_NAME"),
+		.user_agent = param(params, "HTTP_USER_AGENT"),
 		.forwarded =
 			*param(params, "HTTP_FORWARDED") || *param(params, "HTTP_X_FORWARDED_FOR"),
+		.params = params,
 		.read = read,
 		.arg = arg,
 	};
@@ -128,6 +133,11 @@ const char *request_cookie(const struct request *rq, const char *name)
 		p += len;
 	}
 	return found;
+}
+
+const char *request_param(const struct request *rq, const char *name)
+{
+	return param(rq->params, name);
 }
 
 bool request_has_type(const struct request *rq, const char *type)

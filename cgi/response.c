@@ -26,7 +26,6 @@ static const char *const security[][2] = {
 	{"Cross-Origin-Opener-Policy", "same-origin"},
 	{"Cross-Origin-Resource-Policy", "same-origin"},
 	{"Permissions-Policy", "camera=(), microphone=(), geolocation=(), usb=()"},
-	{"Cache-Control", "no-store"},
 	{"Vary", "Sec-Fetch-Site, Origin"},
 };
 
@@ -63,11 +62,10 @@ void response_json(struct response *rs, int status, const char *text)
 	response_text(rs, status, "application/json", text, strlen(text));
 }
 
-void response_error(struct response *rs, const struct err *err, const char *request_id,
-	struct json_object *context_taken)
+struct json_object *err_json(
+	const struct err *err, const char *request_id, struct json_object *context_taken)
 {
-	CLEANUP(json) struct json_object *root = json_new_object();
-	struct json_object *o = json_new_object();
+	struct json_object *root = json_new_object(), *o = json_new_object();
 	struct json_object *context = context_taken ? context_taken : json_new_object();
 	const struct err_info *info = err_info(err->code);
 
@@ -81,10 +79,18 @@ void response_error(struct response *rs, const struct err *err, const char *requ
 	json_add(o, "context", context);
 	json_add_text(o, "request_id", request_id);
 	json_add(root, "error", o);
+	return root;
+}
+
+void response_error(struct response *rs, const struct err *err, const char *request_id,
+	struct json_object *context_taken)
+{
+	CLEANUP(json) struct json_object *root = err_json(err, request_id, context_taken);
+
 	rs->internal = NULL;
 	rs->stream = NULL;
 	buf_reset(&rs->headers);
-	response_json(rs, info->http, json_text(root, rs->pool));
+	response_json(rs, err_info(err->code)->http, json_text(root, rs->pool));
 }
 
 static void add_head(struct response *rs, struct buf *head)
@@ -93,6 +99,10 @@ static void add_head(struct response *rs, struct buf *head)
 	for (size_t i = 0; i < sizeof(security) / sizeof(security[0]); i++)
 		if (!rs->stream || strcmp(security[i][0], "Content-Security-Policy"))
 			(void)buf_addf(head, "%s: %s\r\n", security[i][0], security[i][1]);
+	/* a stream is not held on its way to be packed, and some only look for no-cache */
+	(void)buf_adds(head, rs->stream && rs->stream_size < 0
+				     ? "Cache-Control: no-store, no-cache, no-transform\r\n"
+				     : "Cache-Control: no-store\r\n");
 	/* what is streamed comes from a box: it runs nowhere */
 	if (rs->stream)
 		(void)buf_adds(head, "Content-Security-Policy: default-src 'none'; sandbox\r\n");

@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "err.h"
 
 struct json_object;
 struct pool;
 struct request;
 
-/* Takes n bytes on their way to the client; false: the client is gone. */
+/* Takes n bytes on their way to the client, 0: what it has goes out now; false: the client is gone.
+ */
 typedef bool response_write_fn(void *arg, const void *data, size_t n);
 /* Writes a body of the size that was said. False: the answer ends in the middle. */
 typedef bool response_stream_fn(void *arg, response_write_fn *write, void *write_arg);
@@ -44,4 +46,7 @@ void response_text(struct response *rs, int status, const char *type, const char
  * the client may not see is left out; the request id always stands. Drops headers added before. */
 void response_error(struct response *rs, const struct err *err, const char *request_id,
 	struct json_object *context_taken);
+/* {"error":{...}} by itself; the caller's to free. context_taken may be NULL. */
+struct json_object *err_json(
+	const struct err *err, const char *request_id, struct json_object *context_taken);
 bool response_send(struct response *rs, response_write_fn *write, void *arg);

@@ -61,6 +61,8 @@ static bool write_out(void *arg, const void *data, size_t n)
 	FCGX_Request *fcgi = arg;
 	const char *p = data;
 
+	if (!n)
+		return FCGX_FFlush(fcgi->out) == 0 && !FCGX_GetError(fcgi->out);
 	while (n) {
 		int part = n > 1 << 20 ? 1 << 20 : (int)n;
 

@@ -1,0 +1,141 @@
+/*
+ * What is said of a sandbox, of what ran in it, and of a look into a box.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "json.h"
+#include "mcp_text.h"
+#include "pool.h"
+
+static const char *text_of(struct json_object *o, const char *key, const char *otherwise)
+{
+	const char *s = otherwise;
+
+	(void)json_get_text(o, key, &s);
+	return s;
+}
+
+void mcp_say_sandbox(struct mcp_text *t, struct json_object *sandbox)
+{
+	static const char *const members[] = {
+		"language", "workdir", "isolation", "network", "expires_at", "reason", "detail"};
+	const char *id = text_of(sandbox, "sandbox_id", ""),
+		   *status = text_of(sandbox, "status", "unknown");
+
+	(void)buf_addf(&t->state, "sandbox:%s sandbox_id=%s", status, id);
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		const char *s = text_of(sandbox, members[i], NULL);
+
+		if (s)
+			(void)buf_addf(&t->body, "%s: %s\n", members[i], s);
+	}
+	if (!strcmp(status, "ready"))
+		(void)buf_addf(&t->next,
+			"Call run with sandbox_id=%s; call destroy_sandbox when you are done.", id);
+	else if (!strcmp(status, "destroyed"))
+		(void)buf_adds(&t->next, "Nothing is left of it: call create_sandbox for another.");
+	else
+		(void)buf_addf(&t->next,
+			"It is not there yet: call run with sandbox_id=%s in a moment.", id);
+}
+
+static void add_output(struct mcp_text *t, struct json_object *result, const char *name)
+{
+	const char *s = text_of(result, name, "");
+	size_t n = strlen(s);
+
+	if (n)
+		(void)buf_addf(&t->body, "%s:\n%s%s", name, s, s[n - 1] == '\n' ? "" : "\n");
+}
+
+/* Of a process that has ended, or not yet. */
+void mcp_say_result(struct mcp_text *t, struct json_object *result)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	const char *id = text_of(result, "process_id", ""), *state = text_of(result, "state", ""),
+		   *sandbox = text_of(result, "sandbox_id", ""),
+		   *reason = text_of(result, "reason", NULL);
+	struct json_object *checks = json_get(result, "checks");
+	bool ended = !strcmp(state, "done") || !strcmp(state, "failed"), flag = false;
+	int64_t n;
+
+	(void)buf_addf(&t->state, "process:%s", state);
+	if (json_get_i64(result, "exit_code", &n))
+		(void)buf_addf(&t->state, " exit=%" PRId64, n);
+	if (json_get_bool(result, "timed_out", &flag) && flag)
+		(void)buf_adds(&t->state, " timed_out");
+	if (reason)
+		(void)buf_addf(&t->state, " reason=%s", reason);
+	(void)buf_addf(&t->state, " process_id=%s", id);
+	add_output(t, result, "stdout");
+	add_output(t, result, "stderr");
+	if (checks)
+		(void)buf_addf(&t->body, "checks: %s\n", json_text(checks, pool));
+	if (json_get_bool(result, "more", &flag) && flag && json_get_i64(result, "next_offset", &n))
+		(void)buf_addf(&t->next,
+			"There is more: call get_process_logs with sandbox_id=%s process_id=%s "
+			"offset=%" PRId64 ".",
+			sandbox, id, n);
+	else if (!ended)
+		(void)buf_addf(&t->next,
+			"It goes on: call get_process_logs with sandbox_id=%s process_id=%s.",
+			sandbox, id);
+	else
+		(void)buf_adds(&t->next,
+			"Report this output and exit code as they are; they are the real ones.");
+}
+
+/* The members of a look that lists, a line an entry. */
+static void add_rows(struct mcp_text *t, struct json_object *list, const char *const *members)
+{
+	for (size_t i = 0; i < json_count(list); i++) {
+		struct json_object *row = json_at(list, i);
+
+		for (size_t k = 0; members[k]; k++) {
+			const char *s;
+			int64_t n;
+
+			if (json_get_text(row, members[k], &s))
+				(void)buf_addf(&t->body, "%s%s", k ? " " : "", s);
+			else if (json_get_i64(row, members[k], &n))
+				(void)buf_addf(&t->body, "%s%" PRId64, k ? " " : "", n);
+		}
+		(void)buf_addc(&t->body, '\n');
+	}
+}
+
+static void say_look_next(struct mcp_text *t, struct json_object *look, const char *op)
+{
+	int64_t n;
+
+	if (strcmp(text_of(look, "state", ""), "done") != 0)
+		(void)buf_adds(&t->next, "It is not there yet: call the same tool again.");
+	else if (json_get_i64(look, "next_offset", &n))
+		(void)buf_addf(
+			&t->next, "There is more: call the same tool with offset=%" PRId64 ".", n);
+	else if (!strcmp(op, "get"))
+		(void)buf_addf(&t->next, "Download the tar within an hour: GET /blob?name=%s.",
+			text_of(look, "blob", ""));
+	else
+		(void)buf_adds(&t->next, "That is all of it.");
+}
+
+void mcp_say_look(struct mcp_text *t, struct json_object *look)
+{
+	static const char *const entry[] = {"path", "kind", "size", "target", NULL},
+				 *const match[] = {"path", "line", "text", NULL},
+				 *const change[] = {"change", "path", NULL};
+	const char *op = text_of(look, "op", ""), *path = text_of(look, "path", NULL);
+
+	(void)buf_addf(&t->state, "look:%s op=%s", text_of(look, "state", ""), op);
+	if (path)
+		(void)buf_addf(&t->state, " path=%s", path);
+	add_rows(t, json_get(look, "entries"), entry);
+	add_rows(t, json_get(look, "matches"), match);
+	add_rows(t, json_get(look, "changes"), change);
+	(void)buf_adds(&t->body, text_of(look, "patch", ""));
+	(void)buf_adds(&t->body, text_of(look, "content", ""));
+	say_look_next(t, look, op);
+}
