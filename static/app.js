@@ -4,17 +4,29 @@
  */
 import { html, render, signal, useEffect, useRef, useState } from './lib/html.js'
 import { get } from './lib/api.js'
-import { eventsStart } from './lib/events.js'
+import { eventsStart, fleetEarly } from './lib/events.js'
 import { navigate, route, routerStart } from './lib/router.js'
 import { Frame } from './lib/shell.js'
 import { session, site } from './lib/store.js'
 import { InlineError, Skeleton } from './lib/ui.js'
 import { SignIn, wasSignedIn } from './screens/signin.js'
 
+/** A style sheet that only some screens want; there before they are. */
+const style = (href) =>
+	document.querySelector(`link[href="${href}"]`)
+		? null
+		: new Promise((done, fail) => {
+				const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: done, onerror: fail })
+				document.head.append(link)
+			})
+
 const load = {
 	runs: () => import('./screens/runs.js').then((m) => m.RunsScreen),
 	new: () => import('./screens/new.js').then((m) => m.NewScreen),
 	machines: () => import('./screens/machines.js').then((m) => m.MachinesScreen),
+	sandbox: () => Promise.all([import('./screens/sandboxpage.js'), style('/screens/sandbox.css')]).then(([m]) => m.SandboxPage),
+	keys: () => import('./screens/keys.js').then((m) => m.KeysScreen),
+	connect: () => import('./screens/connect.js').then((m) => m.ConnectScreen),
 	help: () => import('./screens/help.js').then((m) => m.HelpScreen),
 	missing: () => import('./screens/help.js').then((m) => m.MissingScreen),
 	run: () => import('./run/page.js').then((m) => m.RunPage),
@@ -42,13 +54,13 @@ function Screen() {
 		if (first.current) first.current = !got
 		else if (document.activeElement === document.body || document.activeElement?.closest('.rail, .bottom-bar, .top-bar'))
 			document.getElementById('main')?.focus({ preventScroll: true })
-	}, [r.name, r.params.session, !got])
+	}, [r.name, r.params.session, r.params.sandbox, !got])
 	if (got?.error)
 		return html`<main class="page" id="main" tabindex="-1"><h1 class="sr-only">Not loaded</h1>
 			<${InlineError} title="This screen could not be loaded" error=${{ message: 'The server cannot be reached.' }} retry=${() => fetchScreen(r.name)} /></main>`
 	if (!got) return html`<main class="page" id="main" tabindex="-1"><${Skeleton} /></main>`
 	// a run's page is another page for another run; its tabs are one page
-	return html`<${got.screen} key=${r.name === 'run' ? r.params.session : r.name} ...${r.params} />`
+	return html`<${got.screen} key=${r.params.session ?? r.params.sandbox ?? r.name} ...${r.params} />`
 }
 
 /** Who is there. Where nothing answers, what to say about it. */
@@ -58,6 +70,7 @@ async function whoIsThere() {
 		session.value = { state: 'out', csrf: '', caller: null }
 		return null
 	}
+	if (route.peek().name !== 'signin') fleetEarly()
 	try {
 		const s = await get('/session.json', {}, { quiet: true })
 		session.value = { state: 'in', csrf: s.csrf, caller: s.caller }
@@ -91,7 +104,7 @@ function App() {
 	if (state === 'unknown' && !entered)
 		return error
 			? html`<main class="page narrow" id="main"><h1 class="sr-only">Agent Sandbox</h1><${InlineError} title="Agent Sandbox cannot be reached" error=${error} retry=${ask} /></main>`
-			: html`<main class="page narrow" id="main"><${Skeleton} rows=${3} /></main>`
+			: html`<main class="page narrow boot" id="main"><p class="brand">Agent Sandbox</p><${Skeleton} rows=${3} /></main>`
 	if (signin || (state === 'out' && !entered)) return html`<${SignIn} />`
 	return html`<${Frame}><${Screen} /></${Frame}>`
 }

@@ -78,7 +78,8 @@ export const getRaw = (path, query, o = {}) => send(url(path, query), { signal: 
 
 /**
  * POST of JSON.
- * @param {string} path @param {any} body @param {{key?: string, quiet?: boolean}} [o] key: from newKey, the same for each try
+ * @param {string} path @param {any} body @param {{key?: string, quiet?: boolean}} [o] key: from newKey, the same for each try; '' where
+ * the answer is a secret, which is not kept to be said again
  */
 export async function post(path, body, o = {}) {
 	const once = () =>
@@ -89,7 +90,7 @@ export async function post(path, body, o = {}) {
 				headers: {
 					'Content-Type': 'application/json',
 					'X-CSRF-Token': session.peek().csrf,
-					'Idempotency-Key': o.key ?? newKey(),
+					...(o.key === '' ? {} : { 'Idempotency-Key': o.key ?? newKey() }),
 				},
 				body: JSON.stringify(body),
 			},

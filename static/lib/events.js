@@ -3,22 +3,25 @@
  * a run is on the screen, its trace and notices of its log. It is opened with the position of what is here
  * (F.S.L, see docs/streams.md), so that nothing is lost and nothing comes twice. It is given up and opened again
  * when the server is silent for 2.5 heartbeats, when the page becomes visible again, when the network comes back,
- * and after errors with growing pauses. Opening again is not trusted alone: the rows are fetched as well.
+ * and after errors with growing pauses. Opening again is not trusted alone: the rows are fetched as well. A hidden tab
+ * lets go of it where another of the same browser listens (tabs.js).
  */
 import { batch, signal } from '../vendor/signals-core.js'
 import { ApiError, get } from './api.js'
 import { apply, applyFleet, applyWatch, fleet, focus, focusEmpty, session, signedOut, updateReady } from './store.js'
+import { leads, share, tabsStart } from './tabs.js'
 import { now, skew } from './time.js'
 import { VERSION } from './version.js'
 
 const BACKOFF_MS = [500, 1000, 2000, 4000, 8000, 15000]
 const HELLO_MS = 10_000
 const REST_MS = 60_000 // a hidden page on a phone lets go after this
+const YIELD_MS = 5000 // and a hidden tab beside one that leads after this
 const SLOW_POLL_MS = 4000
 const TYPES = ['hello', 'hb', 'fleet', 'run', 'question', 'answered', 'box', 'activity', 'trace', 'log', 'gap']
 
 /**
- * state: connecting (for the first time), live, retrying, offline, resting (hidden on a phone).
+ * state: connecting (for the first time), live, retrying, offline, resting (hidden on a phone, or beside another tab).
  * since: when it came into that state; for all that is not live, when it was last live.
  */
 export const connection = signal({ state: 'connecting', since: Date.now(), slow: false })
@@ -62,6 +65,7 @@ function open() {
 	const rows = focused ? f.trace : []
 	position.trace = rows.length ? rows[rows.length - 1].seq : 0
 	position.log = focused ? f.logSeq : 0
+	if (!position.feed) position.feed = fleet.peek().feed
 	if (position.feed) q.set('after', `${position.feed}.${position.trace}.${position.log}`)
 	const es = new EventSource(`/events.sse?${q}`)
 	source = es
@@ -99,6 +103,11 @@ function receive(type, e) {
 		position.feed = data.seq
 		return void resync(true)
 	}
+	share(type, data)
+	enqueue(type, data)
+}
+
+function enqueue(type, data) {
 	queue.push({ type, data })
 	if (!flushTimer) flushTimer = setTimeout(flush, 8)
 }
@@ -188,6 +197,8 @@ export async function loadFocus() {
 		const watch = await get('/watch.json', { session: name })
 		if (focus.peek()?.session !== name) return
 		applyWatch(watch, true)
+		// what the run did between the two answers is told again
+		position.feed = Math.min(position.feed || fleet.peek().feed, watch.feed)
 		open()
 	} catch (e) {
 		if (focus.peek()?.session !== name) return
@@ -210,7 +221,8 @@ const touch = typeof matchMedia === 'undefined' ? null : matchMedia('(hover: non
 
 function everySecond() {
 	if (document.visibilityState !== 'visible') {
-		if (touch.matches && source && hiddenAt && Date.now() - hiddenAt > REST_MS) {
+		const away = hiddenAt ? Date.now() - hiddenAt : 0
+		if (source && ((touch.matches && away > REST_MS) || (!leads() && away > YIELD_MS))) {
 			close()
 			setState('resting')
 		}
@@ -223,10 +235,32 @@ function everySecond() {
 	}
 }
 
+/* The fleet, asked for while it is still being found out who is there. */
+let early = null
+const EARLY_MS = 1000
+
+/** Asks for the fleet ahead of the stream, which then begins where that answer ends. */
+export function fleetEarly() {
+	early = get('/fleet.json', {}, { quiet: true }).then(applyFleet, () => {})
+}
+
+/** What the leading tab has heard: news for one that has let go, and nothing to one that listens itself. */
+const heardElsewhere = (type, data) => {
+	if (connection.peek().state === 'resting' && session.peek().state === 'in') enqueue(type, data)
+}
+
+/** The tab that led is gone: who rested listens now, though hidden. */
+function lead() {
+	if (connection.peek().state !== 'resting' || touch.matches) return
+	open()
+	void resync(false)
+}
+
 /** Called once somebody is signed in; again after signing in anew. */
 export function eventsStart() {
 	if (!started) {
 		started = true
+		tabsStart(heardElsewhere, lead)
 		setInterval(everySecond, 1000)
 		document.addEventListener('visibilitychange', () => {
 			hiddenAt = document.visibilityState === 'visible' ? 0 : Date.now()
@@ -240,9 +274,18 @@ export function eventsStart() {
 		})
 	}
 	fails = 0
-	open()
+	void begin()
 	if (focus.peek() && focus.peek().status !== 'ready') void loadFocus()
 	else if (fleet.peek().at) void resync(false)
+}
+
+/* The first opening waits a moment for the fleet, so that it is not sent twice. */
+async function begin() {
+	const asked = early
+	early = null
+	if (asked) await Promise.race([asked, new Promise((done) => setTimeout(done, EARLY_MS))])
+	// a run that came first has opened it
+	if (!asked || !source) open()
 }
 
 /** Tries now. */

@@ -16,9 +16,10 @@ export function parseRoute(path, search = '', hash = '') {
 	const route = (name, params = {}) => ({ name, params, query: new URLSearchParams(search), hash: hash.replace(/^#/, ''), path })
 	if (parts.length === 0) return route('runs')
 	const [first, second, third] = parts
-	if (parts.length === 1 && ['signin', 'runs', 'new', 'machines', 'help'].includes(first)) return route(first)
+	if (parts.length === 1 && ['signin', 'runs', 'new', 'machines', 'keys', 'connect', 'help'].includes(first)) return route(first)
 	if (first === 'runs' && /^run-[a-z0-9]{16}$/.test(second) && (parts.length === 2 || (parts.length === 3 && TABS.includes(third))))
 		return route('run', { session: second, tab: third ?? 'trace' })
+	if (first === 'machines' && parts.length === 2 && /^box-[a-z0-9]{16}$/.test(second)) return route('sandbox', { sandbox: second })
 	return route('missing')
 }
 const decode = (s) => {
@@ -34,6 +35,9 @@ export const href = {
 	runs: () => '/dashboard/runs',
 	new: () => '/dashboard/new',
 	machines: () => '/dashboard/machines',
+	/** @param {string} name */
+	sandbox: (name) => `/dashboard/machines/${name}`,
+	keys: () => '/dashboard/keys',
 	help: () => '/dashboard/help',
 	/** @param {string} session @param {string} [tab] @param {string} [hash] */
 	run: (session, tab, hash) =>

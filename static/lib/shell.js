@@ -10,7 +10,7 @@ import { fleet, session, signedOut, site, stateKey, updateReady, waiting, workin
 import { STATES } from './strings.js'
 import { oneLine, plural, visible } from './text.js'
 import { ago, now } from './time.js'
-import { announce, Button, ButtonLink, Dialog, Foreign, Icon, IconButton, Mark, Menu, pageTitle, Toasts } from './ui.js'
+import { announce, Button, ButtonLink, Dialog, Foreign, Icon, IconButton, Mark, Menu, pageTitle, toast, Toasts } from './ui.js'
 import { draftDropAll } from './draft.js'
 import { rememberSignedIn, SignInForm } from '../screens/signin.js'
 
@@ -32,8 +32,7 @@ export function setTheme(value) {
 	} catch {
 		// then for this page only
 	}
-	if (value === 'auto') delete document.documentElement.dataset.theme
-	else document.documentElement.dataset.theme = value
+	document.dispatchEvent(new CustomEvent('theme', { detail: value }))
 }
 const THEMES = { auto: ['auto', 'Like the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] }
 const nextTheme = () => setTheme({ auto: 'light', light: 'dark', dark: 'auto' }[theme.value])
@@ -58,6 +57,7 @@ async function signOut() {
 const NAV = [
 	{ name: 'runs', label: 'Runs', icon: 'runs', to: href.runs() },
 	{ name: 'machines', label: 'Machines', icon: 'machines', to: href.machines() },
+	{ name: 'keys', label: 'Keys', icon: 'key', to: href.keys() },
 	{ name: 'help', label: 'Help', icon: 'help', to: href.help() },
 ]
 const here = (name) => (route.value.name === name ? 'page' : undefined)
@@ -87,6 +87,7 @@ function Rail() {
 			<${ConnectionChip} />
 			<div class="rail-tools">
 				<${IconButton} icon=${THEMES[theme.value][0]} label=${`Theme: ${THEMES[theme.value][1]}. Change`} action=${nextTheme} />
+				<${IconButton} icon="search" label="Find a run or a command (Ctrl K)" action=${openPalette} class="wide-only" />
 				<${IconButton} icon="keyboard" label="Keyboard shortcuts (?)" action=${() => (sheet.value = true)} class="wide-only" />
 				<${IconButton} icon="leave" label="Sign out" action=${signOut} />
 			</div>
@@ -96,7 +97,7 @@ function Rail() {
 
 function BottomBar() {
 	const n = waiting.value.length
-	const items = [NAV[0], { name: 'new', label: 'New run', icon: 'plus', to: href.new() }, NAV[1], NAV[2]]
+	const items = [NAV[0], { name: 'new', label: 'New run', icon: 'plus', to: href.new() }, NAV[1], NAV[3]]
 	return html`<nav class="bottom-bar" aria-label="Main">${items.map(
 		(i) => html`<a key=${i.name} class="bar-item" href=${i.to} aria-current=${here(i.name)}>
 			<span class="bar-icon"><${Icon} name=${i.icon} size=${22} />${i.name === 'runs' && n > 0 && waitLabel(n)}</span><span>${i.label}</span></a>`,
@@ -108,7 +109,9 @@ function TopBar() {
 	return html`<header class="top-bar"><a class="brand" href=${href.runs()} aria-label="Agent Sandbox, runs"><${Mark} size=${24} /><span>Agent Sandbox</span></a>
 		<${ConnectionChip} />
 		<${Menu} label="More" items=${[
+			{ label: 'Find a run or a command', icon: 'search', action: openPalette },
 			{ label: `Theme: ${THEMES[theme.value][1]}`, icon: THEMES[theme.value][0], action: nextTheme },
+			{ label: 'Keys', icon: 'key', href: href.keys() },
 			{ label: 'Sign out', icon: 'leave', action: signOut },
 		]} /></header>`
 }
@@ -159,6 +162,28 @@ function SignInSheet() {
 // --- keys -----------------------------------------------------------------------------------------
 
 const sheet = signal(false)
+
+/** The command palette once it has been fetched, and whether it is open. */
+const palette = signal({ Palette: null, open: false })
+async function openPalette() {
+	if (document.querySelector('dialog[open]')) return
+	try {
+		const { Palette } = palette.peek().Palette ? palette.peek() : await import('./palette.js')
+		palette.value = { Palette, open: true }
+	} catch {
+		toast('The server cannot be reached: there is no palette just now.')
+	}
+}
+const ACTS = () => [
+	{ label: 'New run', icon: 'plus', hint: 'c', action: () => navigate(href.new()) },
+	{ label: 'Go to runs', icon: 'runs', hint: 'g r', action: () => navigate(href.runs()) },
+	{ label: 'Go to machines', icon: 'machines', hint: 'g m', action: () => navigate(href.machines()) },
+	{ label: 'Go to keys', icon: 'key', hint: 'g k', action: () => navigate(href.keys()) },
+	{ label: 'Go to help', icon: 'help', action: () => navigate(href.help()) },
+	...Object.entries(THEMES).map(([key, [icon, word]]) => ({ label: `Theme: ${word.toLowerCase()}`, icon, action: () => setTheme(key) })),
+	{ label: 'Keyboard shortcuts', icon: 'keyboard', hint: '?', action: () => (sheet.value = true) },
+	{ label: 'Sign out', icon: 'leave', action: signOut },
+]
 export const keysOn = signal(read('keys') !== 'off')
 export function setKeys(on) {
 	keysOn.value = on
@@ -175,6 +200,8 @@ export const SHORTCUTS = [
 	['/', '', 'Search'],
 	['g r', '', 'Go to runs'],
 	['g m', '', 'Go to machines'],
+	['Ctrl K', '', 'Find a run or a command (⌘ K on a Mac)'],
+	['g k', '', 'Go to keys'],
 	['?', '', 'This list'],
 	['Ctrl Enter', '', 'Send what you have typed (⌘ Enter on a Mac)'],
 	['Esc', '', 'Close the top layer; nothing typed is lost'],
@@ -185,12 +212,18 @@ export const isTyping = (el) => !!el?.closest?.('input, textarea, select, [conte
 
 let chord = 0
 function onKey(e) {
+	// not a single key: it is taken in a field too
+	if (e.key === 'k' && (e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && !e.defaultPrevented) {
+		e.preventDefault()
+		return void openPalette()
+	}
 	if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || !keysOn.peek() || isTyping(e.target)) return
 	if (document.querySelector('dialog[open]')) return
 	const second = chord && Date.now() - chord < 1200
 	chord = 0
 	if (second && e.key === 'r') navigate(href.runs())
 	else if (second && e.key === 'm') navigate(href.machines())
+	else if (second && e.key === 'k') navigate(href.keys())
 	else if (e.key === 'g') chord = Date.now()
 	else if (e.key === 'c') navigate(href.new())
 	else if (e.key === '?') sheet.value = true
@@ -258,6 +291,7 @@ export function Frame({ children }) {
 			sheet.value &&
 			html`<${Dialog} title="Keyboard shortcuts" onClose=${() => (sheet.value = false)}><${ShortcutTable} /><${KeysSwitch} /></${Dialog}>`
 		}
+		${palette.value.open && html`<${palette.value.Palette} own=${ACTS()} onClose=${() => (palette.value = { ...palette.peek(), open: false })} />`}
 		<${Toasts} />
 	</div>`
 }

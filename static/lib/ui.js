@@ -311,6 +311,19 @@ export const Tabs = ({ items, current, label }) =>
 			<span>${t.label}</span>${t.count !== undefined && t.count !== null && html`<span class="tab-count">${t.count}</span>`}</a>`,
 	)}</nav>`
 
+/** What the screen that is shown can do, for the command palette: {label, icon, action, hint?, danger?}. */
+export const commands = signal([])
+export function useCommands(list) {
+	const now = useRef(list)
+	now.current = list
+	const names = list.map((c) => c.label).join()
+	useEffect(() => {
+		// by name, so that what is done is what the screen would do at that moment
+		commands.value = list.map((c, i) => ({ ...c, action: () => now.current[i]?.action() }))
+		return () => (commands.value = [])
+	}, [names])
+}
+
 /** document.title, with how many runs need you in front (the shell adds that). */
 export const pageTitle = signal('')
 export function useTitle(text) {

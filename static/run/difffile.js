@@ -5,6 +5,7 @@ import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { bytes } from '../lib/time.js'
 import { CopyButton, Icon } from '../lib/ui.js'
 import { fileHunks } from './diff.js'
+import { splitRows } from './diffsplit.js'
 import { markWords } from './diffwords.js'
 import { PatchStat } from './result.js'
 import { visible } from './visible.js'
@@ -62,7 +63,21 @@ const Row = ({ line }) => html`<div class=${`d-row ${CLASS[line.kind]}`}>
 	<span class="d-text">${SAID[line.kind] && html`<span class="sr-only">${SAID[line.kind]}</span>`}<${Text} line=${line} /></span>
 </div>`
 
-function Hunks({ text, file }) {
+/* Half of a row: the line as it was, or as it is. */
+const Half = ({ line, n }) =>
+	line
+		? html`<div class=${`d-half ${CLASS[line.kind]}`}>
+			<span class="d-n" data-n=${n}></span><span class="d-sign" aria-hidden="true">${line.kind}</span>
+			<span class="d-text">${SAID[line.kind] && html`<span class="sr-only">${SAID[line.kind]}</span>`}<${Text} line=${line} /></span>
+		</div>`
+		: html`<div class="d-half none"></div>`
+
+const PairRow = ({ pair }) =>
+	pair.note
+		? html`<${Row} line=${pair.note} />`
+		: html`<div class="d-pair"><${Half} line=${pair.left} n=${pair.left?.old} /><${Half} line=${pair.right} n=${pair.right?.now} /></div>`
+
+function Hunks({ text, file, split }) {
 	const [room, setRoom] = useState(LINES)
 	const hunks = useMemo(() => fileHunks(text, file), [file])
 	let left = room
@@ -75,11 +90,15 @@ function Hunks({ text, file }) {
 	}
 	const all = hunks.reduce((n, h) => n + h.lines.length, 0)
 	return html`<div class="d-scroll" tabindex="0" role="group" aria-label=${`Changes in ${file.path}`}>
-		<div class="d-lines">
+		<div class=${`d-lines${split ? ' split' : ''}`}>
 			${shown.map(
 				(h) => html`<div class="d-hunk" key=${`${h.old} ${h.now}`}>
 					<div class="d-row hunk"><span class="d-text">@@ −${h.old},${h.oldCount} +${h.now},${h.nowCount} @@ ${visible(h.section)}</span></div>
-					${h.lines.map((line, i) => html`<${Row} key=${i} line=${line} />`)}
+					${
+						split
+							? splitRows(h.lines).map((pair, i) => html`<${PairRow} key=${i} pair=${pair} />`)
+							: h.lines.map((line, i) => html`<${Row} key=${i} line=${line} />`)
+					}
 				</div>`,
 			)}
 		</div>
@@ -90,14 +109,14 @@ function Hunks({ text, file }) {
 	</div>`
 }
 
-function Body({ text, file, open, why, onOpen, near }) {
+function Body({ text, file, open, why, onOpen, near, split }) {
 	if (file.binary) return html`<p class="d-note">A binary file: it is in the patch, and cannot be shown here.</p>`
 	if (!file.added && !file.removed)
 		return html`<p class="d-note">${file.status === 'renamed' ? 'Renamed without changes.' : file.oldMode && file.newMode ? 'Only its mode changed.' : 'An empty file.'}</p>`
 	if (!open)
 		return html`<p class="d-note">${why}: not shown. <button type="button" class="link" onClick=${onOpen}>Show it (${bytes(file.end - file.start)})</button></p>`
 	const lines = Math.min(file.added + file.removed + 12, LINES)
-	return near ? html`<${Hunks} text=${text} file=${file} />` : html`<${Room} lines=${lines} />`
+	return near ? html`<${Hunks} text=${text} file=${file} split=${split} />` : html`<${Room} lines=${lines} />`
 }
 
 /* Holds the place of what is not drawn yet, so that the page does not jump. */
@@ -110,10 +129,10 @@ function Room({ lines }) {
 const octal = (mode) => mode.slice(-3)
 
 /**
- * @param {{text: string, file: import('./diff.js').PatchFile, at: number, box: any, viewed: boolean, onViewed: () => void, open: boolean}} p
- *   open: it was asked for by name
+ * @param {{text: string, file: import('./diff.js').PatchFile, at: number, box: any, viewed: boolean, onViewed: () => void, open: boolean, split: boolean}} p
+ *   open: it was asked for by name; split: in two columns
  */
-export function DiffFile({ text, file, at, box, viewed, onViewed, open: asked }) {
+export function DiffFile({ text, file, at, box, viewed, onViewed, open: asked, split }) {
 	const why = foldReason(file)
 	const [shut, setShut] = useState(viewed)
 	const [forced, setForced] = useState(false)
@@ -139,6 +158,6 @@ export function DiffFile({ text, file, at, box, viewed, onViewed, open: asked })
 			<${CopyButton} text=${file.path} label="Copy path" iconOnly />
 			<label class="d-viewed"><input type="checkbox" checked=${viewed} onChange=${tick} /> Viewed</label>
 		</header>
-		${!shut && html`<${Body} text=${text} file=${file} near=${near} why=${why} open=${!why || forced} onOpen=${() => setForced(true)} />`}
+		${!shut && html`<${Body} text=${text} file=${file} near=${near} why=${why} split=${split} open=${!why || forced} onOpen=${() => setForced(true)} />`}
 	</section>`
 }

@@ -5,10 +5,11 @@
 import { html, useEffect, useState } from '../lib/html.js'
 import { blobUrl, getRaw } from '../lib/api.js'
 import { boxIsGone, isActive } from '../lib/store.js'
+import { visible as plain } from '../lib/text.js'
 import { bytes } from '../lib/time.js'
 import { Button, ButtonLink, EmptyState, Icon, InlineError, Notice, Skeleton } from '../lib/ui.js'
 import { CodeBlock } from './code.js'
-import { lineCount } from './result.js'
+import { lineCount, patchesOf } from './result.js'
 import { markdown } from './markdown.js'
 import { visible } from './visible.js'
 
@@ -67,10 +68,10 @@ function FileRow({ file }) {
 			<span class="file-size">${bytes(file.size_bytes)}</span>
 			${
 				kind
-					? html`<${Button} kind="quiet" small icon="eye" aria-expanded=${open ? 'true' : 'false'} aria-label=${`${open ? 'Hide' : 'Preview'} ${file.name}`} action=${() => setOpen(!open)}>${open ? 'Hide' : 'Preview'}<//>`
+					? html`<${Button} kind="quiet" small class="get" icon="eye" aria-expanded=${open ? 'true' : 'false'} aria-label=${`${open ? 'Hide' : 'Preview'} ${file.name}`} action=${() => setOpen(!open)}>${open ? 'Hide' : 'Preview'}<//>`
 					: html`<span class="file-none">No preview</span>`
 			}
-			<${ButtonLink} small icon="download" href=${blobUrl(file.blob)} download="" aria-label=${`Download ${file.name}`}>Download<//>
+			<${ButtonLink} small class="get" icon="download" href=${blobUrl(file.blob)} download="" aria-label=${`Download ${file.name}`}>Download<//>
 		</div>
 		${open && html`<div class="file-preview"><${Preview} file=${file} kind=${kind} /></div>`}
 	</li>`
@@ -81,18 +82,22 @@ const Saved = ({ icon, name, what, size, blob }) => html`<li class="file">
 		<${Icon} name=${icon} size=${18} class="file-icon" />
 		<span class="path"><strong>${name}</strong><span class="file-what">${what}</span></span>
 		<span class="file-size">${bytes(size)}</span>
-		<${ButtonLink} small icon="download" href=${blobUrl(blob)} download="" aria-label=${`Download ${name}`}>Download<//>
+		<${ButtonLink} small class="get" icon="download" href=${blobUrl(blob)} download="" aria-label=${`Download ${name}`}>Download<//>
 	</div>
 </li>`
 
 const logUrl = (run, kind) => `/log.${kind}?session=${encodeURIComponent(run.session)}`
 
 function Work({ run }) {
+	const patches = patchesOf(run)
+	const bundles = run.bundles?.length ? run.bundles : run.bundle ? [run.bundle] : []
+	// of which tree, where there are several
+	const of = (name, all, x) => (all.length > 1 ? `${name} of ${plain(x.tree)}` : name)
 	return html`<section class="files-part" aria-labelledby="files-work">
 		<h2 id="files-work">Work</h2>
 		<ul class="files">
-			${run.patch && html`<${Saved} icon="patch" name="Patch" what="Everything that was changed, for git apply" size=${run.patch.size_bytes} blob=${run.patch.blob} />`}
-			${run.bundle && html`<${Saved} icon="branch" name="Commits" what="New commits, for git fetch FILE HEAD" size=${run.bundle.size_bytes} blob=${run.bundle.blob} />`}
+			${patches.map((p) => html`<${Saved} key=${p.blob} icon="patch" name=${of('Patch', patches, p)} what="Everything that was changed, for git apply" size=${p.size_bytes} blob=${p.blob} />`)}
+			${bundles.map((b) => html`<${Saved} key=${b.blob} icon="branch" name=${of('Commits', bundles, b)} what="New commits, for git fetch FILE HEAD" size=${b.size_bytes} blob=${b.blob} />`)}
 			<li class="file"><div class="file-row">
 				<${Icon} name="log" size=${18} class="file-icon" />
 				<span class="path"><strong>Log</strong><span class="file-what">Everything that was written, ${run.log_lines === undefined || run.log_lines === null ? '' : lineCount(run.log_lines)}</span></span>
@@ -101,7 +106,7 @@ function Work({ run }) {
 				<${ButtonLink} small icon="download" href=${logUrl(run, 'ndjson')} download="" aria-label="Download log as .ndjson">.ndjson<//>
 			</div></li>
 		</ul>
-		${!run.patch && html`<p class="fine">${run.source === 'none' ? 'There was no tree, so there is no patch.' : isActive(run) ? 'The patch comes when a turn ends.' : 'Nothing was changed in the tree: there is no patch.'}</p>`}
+		${!patches.length && html`<p class="fine">${run.source === 'none' ? 'There was no tree, so there is no patch.' : isActive(run) ? 'The patch comes when a turn ends.' : 'Nothing was changed in the tree: there is no patch.'}</p>`}
 	</section>`
 }
 

@@ -5,7 +5,7 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { connection, loadFocus, setFocus } from '../lib/events.js'
-import { back, href } from '../lib/router.js'
+import { back, href, navigate } from '../lib/router.js'
 import { applyWatch, focus, isActive, stateKey } from '../lib/store.js'
 import { oneLine } from '../lib/text.js'
 import { count, duration, money, now } from '../lib/time.js'
@@ -23,10 +23,11 @@ import {
 	StateStamp,
 	Tabs,
 	toast,
+	useCommands,
 	useTitle,
 } from '../lib/ui.js'
 import { QuestionDock } from './question.js'
-import { elapsed, PatchStat, tokensOf } from './result.js'
+import { elapsed, patchTotal, PatchStat, tokensOf } from './result.js'
 import { Lazy } from './lazy.js'
 import { canTearDown, TeardownDialog } from './teardown.js'
 import { TraceTab } from './trace.js'
@@ -80,7 +81,7 @@ function useRefresh(run) {
 		// at once, and again when what was saved after a turn's end is there
 		const timers = [300, 2000, 6000].map((ms) => setTimeout(refresh, ms))
 		return () => timers.forEach(clearTimeout)
-	}, [run.state, run.turn, run.box?.state])
+	}, [run.state, run.turn, run.box?.state, run.patch?.blob])
 	useEffect(() => {
 		if (!isActive(run)) return
 		const timer = setInterval(
@@ -142,11 +143,8 @@ function Head({ run, onTearDown }) {
 function tabsOf(f, wide) {
 	const { run, session } = f
 	const tab = (key, label, count) => ({ key, label, count, href: href.run(session, key) })
-	const patch = run.patch?.size_bytes
-		? run.patch.added === null || run.patch.added === undefined
-			? undefined
-			: html`<${PatchStat} patch=${run.patch} />`
-		: undefined
+	const total = patchTotal(run)
+	const patch = total && total.added !== null ? html`<${PatchStat} patch=${total} />` : undefined
 	return [
 		tab('trace', 'Trace'),
 		tab('log', 'Log'),
@@ -155,6 +153,8 @@ function tabsOf(f, wide) {
 		!wide && tab('details', 'Details'),
 	].filter(Boolean)
 }
+
+const TAB_ICONS = { trace: 'trace', log: 'log', patch: 'patch', files: 'file', details: 'info' }
 
 /* Only the trace is fetched with the page. */
 const LOADS = {
@@ -171,7 +171,7 @@ function Body({ f, tab, wide }) {
 	const side = wide && name !== 'log' && name !== 'patch'
 	return html`<div class=${`run-body${side ? ' with-side' : ''}`}>
 		<div class="run-main">
-			${LOADS[name] ? html`<${Lazy} key=${name} load=${LOADS[name]} f=${f} />` : html`<${TraceTab} f=${f} />`}
+			${LOADS[name] ? html`<${Lazy} key=${name} load=${LOADS[name]} f=${f} wide=${wide} />` : html`<${TraceTab} f=${f} />`}
 			<${QuestionDock} f=${f} />
 		</div>
 		${side && html`<section class="run-side" aria-label="Details" tabindex="0"><${Lazy} load=${LOADS.side} f=${f} /></section>`}
@@ -182,6 +182,11 @@ function Ready({ f, tab, wide }) {
 	const { run } = f
 	const [tearing, setTearing] = useState(false)
 	useRefresh(run)
+	useCommands([
+		...tabsOf(f, wide).map((t) => ({ label: `This run: ${t.label.toLowerCase()}`, icon: TAB_ICONS[t.key], action: () => navigate(t.href, { replace: true }) })),
+		{ label: 'This run: copy link', icon: 'link', action: copyLink },
+		...(canTearDown(run) ? [{ label: 'This run: tear down…', icon: 'gone', danger: true, action: () => setTearing(true) }] : []),
+	])
 	// on a phone the last tabs may be out of sight
 	useEffect(
 		() =>

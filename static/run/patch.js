@@ -1,16 +1,17 @@
 /*
- * The patch tab: what a run changed, file by file. The patch is fetched once and cut here; a file is drawn when it
- * comes near the window. Generated and large files are folded and say why.
+ * The patch tab: what a run changed, file by file. A run with several trees has a patch of each, one on the page at a
+ * time. A patch is fetched once and cut here; a file is drawn when it comes near the window, in one column or, where
+ * there is room, in two. Generated and large files are folded and say why.
  */
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { blobUrl, getRaw } from '../lib/api.js'
-import { route } from '../lib/router.js'
+import { href, route } from '../lib/router.js'
 import { isActive } from '../lib/store.js'
 import { bytes } from '../lib/time.js'
 import { Button, ButtonLink, EmptyState, InlineError, Notice, Skeleton } from '../lib/ui.js'
 import { indexPatch } from './diff.js'
 import { DiffFile } from './difffile.js'
-import { lineCount, PatchStat } from './result.js'
+import { lineCount, patchesOf, PatchStat } from './result.js'
 import { visible } from './visible.js'
 
 /* Larger patches are asked about first; files on the page at first, and names in the list. */
@@ -91,29 +92,54 @@ function Names({ files, onGo, viewed }) {
 	</nav>`
 }
 
-function Head({ run, index, wrap, onWrap }) {
+/* Two columns, if there is room for them: a choice that this device keeps. */
+function useSplit(wide) {
+	const [split, set] = useState(() => {
+		try {
+			return localStorage.getItem('patch-split') === 'yes'
+		} catch {
+			return false
+		}
+	})
+	const toggle = () => {
+		set(!split)
+		try {
+			localStorage.setItem('patch-split', split ? 'no' : 'yes')
+		} catch {
+			// then for this page only
+		}
+	}
+	return [wide && split, toggle]
+}
+
+const Pressed = ({ on, action, children }) =>
+	html`<button type="button" class="chip" aria-pressed=${on ? 'true' : 'false'} onClick=${action}>${children}</button>`
+
+function Head({ patch, index, wrap, onWrap, wide, split, onSplit }) {
 	const generated = index.files.filter((f) => f.generated).length
 	return html`<div class="pane-bar patch-bar">
 		<p class="patch-sum">
 			<strong>${lineCount(index.files.length, 'file')} changed</strong> <${PatchStat} patch=${index} />
 			${generated > 0 && html`<span class="fine">${generated} generated, folded</span>`}
 		</p>
-		<button type="button" class="chip" aria-pressed=${wrap ? 'true' : 'false'} onClick=${onWrap}>Wrap lines</button>
-		<${ButtonLink} small icon="download" href=${blobUrl(run.patch.blob)} download="">Download patch<//>
+		${wide && html`<${Pressed} on=${split} action=${onSplit}>Side by side<//>`}
+		${!split && html`<${Pressed} on=${wrap} action=${onWrap}>Wrap lines<//>`}
+		<${ButtonLink} small icon="download" href=${blobUrl(patch.blob)} download="">Download patch<//>
 	</div>`
 }
 
-function Ready({ run, state }) {
+function Ready({ patch, state, wide }) {
 	const { index, text } = state
 	const [room, setRoom] = useState(STEP)
 	const [wrap, setWrap] = useState(false)
+	const [split, onSplit] = useSplit(wide)
 	const [viewed, toggle] = useViewed(state.blob)
 	const box = useRef(null)
 	const [goal, setGoal] = useState(null)
 	const go = (file) => {
 		const at = index.files.indexOf(file)
 		if (at >= room) setRoom(at + STEP)
-		history.replaceState(history.state, '', `#${encodeURIComponent(file.path)}`)
+		history.replaceState(history.state, '', `${location.search}#${encodeURIComponent(file.path)}`)
 		setGoal({ file })
 	}
 	useEffect(() => {
@@ -128,17 +154,17 @@ function Ready({ run, state }) {
 		e?.scrollIntoView({ block: 'start' })
 		e?.querySelector('button')?.focus({ preventScroll: true })
 	}, [goal])
-	return html`<div class="patch">
-		<${Head} run=${run} index=${index} wrap=${wrap} onWrap=${() => setWrap(!wrap)} />
+	return html`<div class=${`patch${split ? ' is-split' : ''}`}>
+		<${Head} patch=${patch} index=${index} wrap=${wrap} onWrap=${() => setWrap(!wrap)} wide=${wide} split=${split} onSplit=${onSplit} />
 		<div class="patch-body">
 			${index.files.length > 1 && html`<${Names} files=${index.files} onGo=${go} viewed=${viewed} />`}
-			<div class=${`pane-scroll${wrap ? ' wraps' : ''}`} ref=${box} tabindex="0" role="region" aria-label="Patch">
+			<div class=${`pane-scroll${wrap || split ? ' wraps' : ''}`} ref=${box} tabindex="0" role="region" aria-label="Patch">
 				${index.files.slice(0, room).map(
 					(
 						f,
 						i,
 					) => html`<${DiffFile} key=${f.start} text=${text} file=${f} at=${i} box=${box} viewed=${viewed.has(f.path)}
-						onViewed=${() => toggle(f.path)} open=${goal?.file === f} />`,
+						onViewed=${() => toggle(f.path)} split=${split} open=${goal?.file === f} />`,
 				)}
 				${
 					index.files.length > room &&
@@ -165,31 +191,42 @@ function None({ run }) {
 	return html`<${EmptyState} icon="patch" title="Nothing was changed">The tree is as it was when the run began.<//>`
 }
 
-/** @param {{f: any}} p the run in focus */
-export function PatchTab({ f }) {
+/* The trees of a run that have a patch, as links: which one is shown stands in the address. */
+const Trees = ({ run, patches, shown }) => html`<nav class="patch-trees" aria-label="Trees">${patches.map(
+	(p) => html`<a key=${p.tree} class="chip" data-replace href=${`${href.run(run.session, 'patch')}?tree=${encodeURIComponent(p.tree)}`}
+		aria-current=${p.tree === shown.tree ? 'page' : undefined}><span>${visible(p.tree)}</span> <${PatchStat} patch=${p} /></a>`,
+)}</nav>`
+
+/** @param {{f: any, wide: boolean}} p the run in focus; wide: two columns have room */
+export function PatchTab({ f, wide }) {
 	const { run } = f
-	if (!run.patch?.blob || run.patch.size_bytes === 0)
-		return html`<div class="pane-scroll"><${None} run=${run} /></div>`
-	return html`<${Patch} run=${run} />`
+	const patches = patchesOf(run)
+	if (!patches.length) return html`<div class="pane-scroll"><${None} run=${run} /></div>`
+	const asked = route.value.query.get('tree')
+	const shown = patches.find((p) => p.tree === asked) ?? patches[0]
+	return html`<div class="pane-fill">
+		${patches.length > 1 && html`<${Trees} run=${run} patches=${patches} shown=${shown} />`}
+		<${Patch} key=${shown.tree} patch=${shown} wide=${wide} />
+	</div>`
 }
 
 /* Keeps the patch that was opened: a newer one is offered, and never put under one's eyes. */
-function Patch({ run }) {
-	const [blob, setBlob] = useState(run.patch)
-	const [state, load] = usePatch(blob.blob, blob.size_bytes)
-	const newer = run.patch.blob !== blob.blob
+function Patch({ patch, wide }) {
+	const [opened, setOpened] = useState(patch)
+	const [state, load] = usePatch(opened.blob, opened.size_bytes)
+	const newer = patch.blob !== opened.blob
 	return html`<div class="pane-fill">
 		${
 			newer &&
-			html`<${Notice} icon="refresh" action=${html`<${Button} small action=${() => setBlob(run.patch)}>Show it<//>`}>The files have changed since: there is a newer patch.<//>`
+			html`<${Notice} icon="refresh" action=${html`<${Button} small action=${() => setOpened(patch)}>Show it<//>`}>The files have changed since: there is a newer patch.<//>`
 		}
 		${state.name === 'loading' && html`<div class="pane-scroll"><${Skeleton} rows=${6} label="Loading the patch" /></div>`}
 		${state.name === 'error' && html`<div class="pane-scroll"><${InlineError} error=${state.error} title="The patch could not be loaded" retry=${load} /></div>`}
 		${
 			state.name === 'large' &&
-			html`<div class="pane-scroll"><${EmptyState} icon="patch" title=${`A large patch: ${bytes(blob.size_bytes)}`}
-			action=${html`<div class="row-actions"><${Button} action=${load}>Show it anyway<//><${ButtonLink} kind="primary" icon="download" href=${blobUrl(blob.blob)} download="">Download patch<//></div>`}>It takes a while to show this here.<//></div>`
+			html`<div class="pane-scroll"><${EmptyState} icon="patch" title=${`A large patch: ${bytes(opened.size_bytes)}`}
+			action=${html`<div class="row-actions"><${Button} action=${load}>Show it anyway<//><${ButtonLink} kind="primary" icon="download" href=${blobUrl(opened.blob)} download="">Download patch<//></div>`}>It takes a while to show this here.<//></div>`
 		}
-		${state.name === 'ready' && html`<${Ready} key=${state.blob} run=${{ ...run, patch: blob }} state=${state} />`}
+		${state.name === 'ready' && html`<${Ready} key=${state.blob} patch=${opened} state=${state} wide=${wide} />`}
 	</div>`
 }

@@ -33,6 +33,20 @@ export function PatchStat({ patch }) {
 	return html`<span class="stat"><span class="stat-add">+${patch.added.toLocaleString('en')}</span> <span class="stat-del">−${patch.removed.toLocaleString('en')}</span></span>`
 }
 
+/**
+ * The patches of a run: one for each tree that was changed. @param {any} run
+ * @returns {{blob: string, tree?: string, size_bytes: number, files?: number, added?: number, removed?: number}[]}
+ */
+export const patchesOf = (run) => (run.patches?.length ? run.patches : run.patch ? [run.patch] : []).filter((p) => p.size_bytes)
+
+/** All of them together; a number that is not known of one is not known. */
+export function patchTotal(run) {
+	const all = patchesOf(run)
+	if (!all.length) return null
+	const sum = (k) => (all.some((p) => p[k] === null || p[k] === undefined) ? null : all.reduce((n, p) => n + p[k], 0))
+	return { trees: all.length, size_bytes: sum('size_bytes'), files: sum('files'), added: sum('added'), removed: sum('removed') }
+}
+
 const TITLES = {
 	done: 'Finished',
 	failed: 'It failed',
@@ -56,6 +70,8 @@ export function ResultCard({ run, turn }) {
 	const tone = STATES[stateKey(run)]?.tone ?? 'quiet'
 	const tokens = tokensOf(run.usage)
 	const files = run.files?.length ?? 0
+	const patch = patchTotal(run)
+	const bundles = run.bundles?.length ? run.bundles : run.bundle ? [run.bundle] : []
 	return html`<section class=${`result ${tone}`} aria-label="Result">
 		<h2><span class="result-mark" aria-hidden="true"></span>${TITLES[run.state] ?? run.state}${reason && html`<span class="result-why">: ${reason}</span>`}</h2>
 		${detail && html`<p class="result-detail">${visible(detail)}</p>`}
@@ -67,10 +83,10 @@ export function ResultCard({ run, turn }) {
 		</dl>
 		<div class="result-out">
 			${
-				run.patch
+				patch
 					? html`<a class="out" href=${href.run(run.session, 'patch')} data-replace>
 						<span class="out-name">Patch</span>
-						<span class="out-more">${run.patch.files ? lineCount(run.patch.files, 'file') : bytes(run.patch.size_bytes)} <${PatchStat} patch=${run.patch} /></span>
+						<span class="out-more">${patch.files ? lineCount(patch.files, 'file') : bytes(patch.size_bytes)}${patch.trees > 1 && ` in ${patch.trees} trees`} <${PatchStat} patch=${patch} /></span>
 					</a>`
 					: html`<p class="out none"><span class="out-name">Patch</span><span class="out-more">${run.source === 'none' || run.source === 'task' ? 'There was no tree to change' : 'Nothing was changed'}</span></p>`
 			}
@@ -80,12 +96,11 @@ export function ResultCard({ run, turn }) {
 				<span class="out-name">Files</span><span class="out-more">${plural(files, 'file')} kept</span>
 			</a>`
 			}
-			${
-				run.bundle &&
-				html`<a class="out" href=${blobUrl(run.bundle.blob)} download>
-				<span class="out-name">Commits</span><span class="out-more">bundle, ${bytes(run.bundle.size_bytes)}</span>
-			</a>`
-			}
+			${bundles.map(
+				(b) => html`<a class="out" key=${b.blob} href=${blobUrl(b.blob)} download>
+				<span class="out-name">Commits${bundles.length > 1 && html` <span class="out-of">${visible(b.tree)}</span>`}</span><span class="out-more">bundle, ${bytes(b.size_bytes)}</span>
+			</a>`,
+			)}
 			<a class="out" href=${href.run(run.session, 'log')} data-replace>
 				<span class="out-name">Log</span><span class="out-more">${run.log_lines ? lineCount(run.log_lines) : bytes(run.log_bytes)}</span>
 			</a>

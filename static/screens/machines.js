@@ -10,21 +10,9 @@ import { fleet, isActive, runs, stateKey } from '../lib/store.js'
 import { ISOLATION, isolationWords } from '../lib/strings.js'
 import { oneLine, visible } from '../lib/text.js'
 import { binary, duration, now, parse } from '../lib/time.js'
-import { Button, ButtonLink, CopyButton, EmptyState, Foreign, Icon, InlineError, Notice, Skeleton, StateStamp, TimeAgo, useTitle } from '../lib/ui.js'
+import { Button, ButtonLink, CopyButton, EmptyState, Foreign, InlineError, Notice, Skeleton, StateStamp, TimeAgo, useTitle } from '../lib/ui.js'
 import { TeardownDialog } from '../run/teardown.js'
-import { SandboxDialog, SandboxFacts, sandboxTitle, useSandboxes } from './sandbox.js'
-
-const BOX_STATES = {
-	pooled: ['circle', 'quiet', 'Ready and waiting'],
-	creating: ['ring', 'run', 'Being made'],
-	ready: ['dot', 'run', 'Up'],
-	stopped: ['circle', 'quiet', 'Stopped'],
-	destroying: ['gone', 'quiet', 'Tearing down'],
-}
-const BoxStamp = ({ state }) => {
-	const [icon, tone, word] = BOX_STATES[state] ?? ['circle', 'quiet', visible(state)]
-	return html`<span class=${`stamp tone-${tone}`}><${Icon} name=${icon} size=${14} /><span>${word}</span></span>`
-}
+import { BoxStamp, SandboxDialog, SandboxFacts, sandboxTitle, useSandboxes } from './sandbox.js'
 
 /** What a sandbox says of its box. */
 const boxOf = (s) => s && { isolation: s.isolation, image: s.image, memory_bytes: s.limits.memory_bytes, cpus: s.limits.cpus, created_at: s.created_at, ready_at: s.ready_at, expires_at: s.expires_at }
@@ -43,11 +31,15 @@ function Box({ box, run, sandbox, onTearDown }) {
 	return html`<li class="box-card" data-box=${box.name}>
 		<div class="box-head"><div class="box-what">
 			${run && html`<${StateStamp} state=${stateKey(run)} />`}
-			${run ? html`<a class="row-title" href=${href.run(run.session)}>${of}</a>` : html`<span class="box-title">${of}</span>`}
+			${
+				run || sandbox
+					? html`<a class="row-title" href=${run ? href.run(run.session) : href.sandbox(box.name)}>${of}</a>`
+					: html`<span class="box-title">${of}</span>`
+			}
 			<span class="box-name">${box.name}<${CopyButton} text=${box.name} label=${`Copy the name of ${box.name}`} iconOnly /></span></div>
 			${
 				(run || sandbox) && box.state !== 'destroying' &&
-				html`<div class="box-acts">${run && html`<${ButtonLink} small href=${href.run(run.session)}>Open run</${ButtonLink}>`}
+				html`<div class="box-acts"><${ButtonLink} small href=${run ? href.run(run.session) : href.sandbox(box.name)}>${run ? 'Open run' : 'Open'}</${ButtonLink}>
 					<${Button} small kind="danger-plain" icon="gone" action=${() => onTearDown({ run, sandbox })}>Tear down</${Button}></div>`
 			}
 		</div>

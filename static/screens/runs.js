@@ -12,6 +12,7 @@ import { reasonWords } from '../lib/strings.js'
 import { oneLine, plural, visible } from '../lib/text.js'
 import { now } from '../lib/time.js'
 import { Button, ButtonLink, Chip, EmptyState, Foreign, Icon, InlineError, Menu, Skeleton, StateStamp, TimeAgo, toast, useTitle } from '../lib/ui.js'
+import { QuestionCard } from '../run/question.js'
 import { STARTERS } from './starters.js'
 
 const FILTERS = [
@@ -71,47 +72,30 @@ function RunRow({ run }) {
 
 // --- what waits -----------------------------------------------------------------------------------
 
-/** The card of a question comes with the run's page; until it is here the question stands as it is. */
-function useQuestionCard() {
-	const [Card, setCard] = useState(null)
-	const any = waiting.value.length > 0
-	useEffect(() => {
-		if (any && !Card)
-			import('../run/question.js').then(
-				(m) => setCard(() => m.QuestionCard),
-				() => {},
-			)
-	}, [any])
-	return Card
-}
-
 /** One of the runs that wait. More than three are folded to a line, and one is open at a time. */
-function Waiting({ run, Card, folded, onOpen }) {
+function Waiting({ run, folded, onOpen }) {
 	const q = run.question
 	return html`<article class=${`waiting-card ${folded ? 'folded' : ''}`} data-run=${run.session} aria-label=${visible(`Needs you: ${oneLine(run.title, 120)}`)}>
 		<header class="waiting-head">
 			<a class="row-title" href=${href.run(run.session)}><${Foreign} text=${oneLine(run.title, 200)} /></a>
-			<span class="waiting-meta"><${Source} run=${run} />${q && (folded || !Card) && html`<span class="row-age"><${TimeAgo} at=${q.asked_at} prefix="asked " /></span>`}</span>
+			<span class="waiting-meta"><${Source} run=${run} />${q && folded && html`<span class="row-age"><${TimeAgo} at=${q.asked_at} prefix="asked " /></span>`}</span>
 		</header>
 		${
 			folded
 				? html`<button type="button" class="waiting-fold" onClick=${onOpen} aria-expanded="false"><span><${Foreign} text=${oneLine(q?.text ?? '', 160)} /></span><span class="button small">Answer</span></button>`
-				: Card && q
-					? html`<${Card} run=${run} question=${q} compact />`
-					: q && html`<p class="waiting-text"><${Foreign} text=${q.text} /></p>`
+				: q && html`<${QuestionCard} run=${run} question=${q} compact />`
 		}
 	</article>`
 }
 
 function NeedsYou({ list }) {
-	const Card = useQuestionCard()
 	const [open, setOpen] = useState(null)
 	if (!list.length) return null
 	const fold = list.length > 3
 	const opened = list.some((r) => r.session === open) ? open : list[0].session
 	return html`<section class="group" aria-labelledby="g-waiting"><h2 id="g-waiting" class="group-title tone-wait">Needs you <span class="group-count">${list.length}</span></h2>
 		<div class="waiting-list">${list.map(
-			(r) => html`<${Waiting} key=${r.session} run=${r} Card=${Card} folded=${fold && r.session !== opened} onOpen=${() => setOpen(r.session)} />`,
+			(r) => html`<${Waiting} key=${r.session} run=${r} folded=${fold && r.session !== opened} onOpen=${() => setOpen(r.session)} />`,
 		)}</div></section>`
 }
 

@@ -15,6 +15,21 @@ const LANGUAGES = { python: 'Python', javascript: 'JavaScript', bash: 'Bash', go
 /* Being used makes no event: what is left of an idle sandbox is asked for again. */
 const AGAIN_MS = 20_000
 
+const BOX_STATES = {
+	pooled: ['circle', 'quiet', 'Ready and waiting'],
+	creating: ['ring', 'run', 'Being made'],
+	ready: ['dot', 'run', 'Up'],
+	stopped: ['circle', 'quiet', 'Stopped'],
+	destroying: ['gone', 'quiet', 'Tearing down'],
+	gone: ['gone', 'quiet', 'Destroyed'],
+	failed: ['cross', 'danger', 'Failed'],
+}
+/** How a box stands. @param {{state: string}} p */
+export const BoxStamp = ({ state }) => {
+	const [icon, tone, word] = BOX_STATES[state] ?? ['circle', 'quiet', visible(state)]
+	return html`<span class=${`stamp tone-${tone}`}><${Icon} name=${icon} size=${14} /><span>${word}</span></span>`
+}
+
 /** @param {{language: string}} s */
 export const sandboxTitle = (s) => `${LANGUAGES[s.language] ?? visible(s.language)} sandbox`
 
@@ -45,12 +60,13 @@ export function useSandboxes(mark) {
 function Network({ text }) {
 	const [word, means] = text.split(': ')
 	const [icon, tone, said] =
-		{ sealed: ['shield', 'ok', 'Sealed'], packages: ['download', 'wait', 'Packages only'] }[word] ?? ['circle', 'quiet', 'Not handed out']
+		{ sealed: ['shield', 'ok', 'Sealed'], packages: ['download', 'wait', 'Packages only'] }[word] ?? ['circle', 'quiet', means === 'the sandbox has ended' ? 'None' : 'Not handed out']
 	return html`<span class=${`stamp tone-${tone}`} title=${means}><${Icon} name=${icon} size=${14} /><span>${said}</span></span>`
 }
 
 /** When it ends if nothing is run in it. */
 function Idle({ sandbox }) {
+	if (sandbox.gone_at || sandbox.state === 'failed') return '—'
 	const used = parse(sandbox.used_at ?? sandbox.ready_at)
 	if (used === null || sandbox.limits.idle_ms === null) return '—'
 	const left = used + sandbox.limits.idle_ms - now.value
