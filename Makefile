@@ -112,10 +112,14 @@ $(B)/tests/%.o: | $(GEN)
 $(B)/tests/%: $(B)/tests/%.o $(TEST_LIBS) $(COMMON)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(TEST_LIBS) $(COMMON) -Wl,--end-group $(LIBS) -lcmocka && echo "  LINK $(notdir $@)"
 .PRECIOUS: $(B)/%.o $(B)/tests/%
-test-bins: $(foreach d,unit integration e2e fault attack bench,$(call test_bins,$(d))) $(B)/tests/integration/template
+# TESTS="e2e fault": the test programs of these folders alone
+TESTS ?= unit integration e2e fault attack bench
+test-bins: $(foreach d,$(TESTS),$(call test_bins,$(d))) $(B)/tests/integration/template
 
+# how many test programs run at a time: they wait more than they compute
+TEST_JOBS ?= $(shell echo $$(($$(nproc) + 1)))
 unit: $(call test_bins,unit) ## unit tests: no network, no clock, no database
-	$(Q)tests/support/run-tests $(call test_bins,unit)
+	$(Q)TEST_JOBS=$(TEST_JOBS) tests/support/run-tests $(call test_bins,unit)
 
 -include make/*.mk
 

@@ -5,19 +5,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "buf.h"
 #include "cleanup.h"
+#include "config.h"
 #include "encode.h"
 #include "http.h"
 #include "json.h"
 #include "pool.h"
+#include "reach.h"
 #include "text.h"
-
-#define TOKEN_MAX 4096
 
 bool cli_read_file(struct pool *pool, const char *path, size_t max, char **out, struct err *err)
 {
@@ -56,21 +57,32 @@ bool cli_read_file(struct pool *pool, const char *path, size_t max, char **out, 
 
 bool cli_connect(struct cli *cli, struct err *err)
 {
-	const char *url = getenv("ASB_URL"), *file = getenv("ASB_TOKEN_FILE");
-	char *token = pool_strdup(cli->pool, "");
+	struct reach_places places;
+	struct reach at;
 
-	if (!url || (!text_has_prefix(url, "http://") && !text_has_prefix(url, "https://"))) {
-		(void)err_set(err, ERR_INVALID, "ASB_URL does not say where the site is");
-		return err_advise(err, NULL,
-			"export ASB_URL=http://127.0.0.1:8380 (`deploy/stack status` prints "
-			"yours)");
-	}
-	if (file && *file && !cli_read_file(cli->pool, file, TOKEN_MAX, &token, err))
-		return err_wrap(err, "ASB_TOKEN_FILE");
-	if (token[strcspn(token, "\r\n")])
-		return err_set(err, ERR_INVALID, "ASB_TOKEN_FILE: more than one line");
-	cli->http = http_new(url, token);
+	if (!reach_places_get(cli->pool, &places, err) || !reach_find(cli->pool, &places, &at, err))
+		return false;
+	cli->http = http_new(at.url, at.token);
 	return true;
+}
+
+bool cli_self(struct pool *pool, const char **path, struct err *err)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return err_errno(err, ERR_INTERNAL, "find our own program");
+	*path = pool_memdup(pool, self, (size_t)n);
+	return true;
+}
+
+bool cli_settings(struct cli *cli, const char *file, const struct config **out, struct err *err)
+{
+	char name[] = "asb", flag[] = "--config";
+	char *argv[] = {name, flag, pool_strdup(cli->pool, file ? file : ""), NULL};
+
+	return config_load(cli->pool, file ? 3 : 1, argv, out, err);
 }
 
 bool cli_temporary(int *fd, struct err *err)
@@ -135,21 +147,27 @@ const char *cli_query(struct pool *pool, const char *path, const char *key, cons
 	return pool_memdup(pool, b.data, b.len);
 }
 
-void cli_complain(struct cli *cli, const struct err *err)
+struct json_object *cli_error_json(const struct err *err)
 {
-	CLEANUP(json) struct json_object *root = json_new_object();
 	struct json_object *o = json_new_object(), *context = json_new_object();
 
-	cli_say("%s", err->msg);
-	if (*err->fix)
-		cli_say("  %s", err->fix);
 	json_add_text(o, "code", err_info(err->code)->name);
 	json_add_text(o, "message", err->msg);
 	json_add_text(o, "fix", *err->fix ? err->fix : NULL);
 	if (*err->reason)
 		json_add_text(context, "reason", err->reason);
 	json_add(o, "context", context);
-	json_add(root, "error", o);
+	return o;
+}
+
+void cli_complain(struct cli *cli, const struct err *err)
+{
+	CLEANUP(json) struct json_object *root = json_new_object();
+
+	cli_say("%s", err->msg);
+	if (*err->fix)
+		cli_say("  %s", err->fix);
+	json_add(root, "error", cli_error_json(err));
 	if (cli->json)
 		cli_print_json(cli, root);
 }

@@ -19,12 +19,22 @@ struct cli {
 /* Exit statuses beside those of err_info: what a run came to. */
 #define STATUS_RUN_FAILED 1
 #define STATUS_RUN_WAITING 10
+/* The site is not there, and it took too long: told from "not now". */
+#define STATUS_UNREACHABLE 8
+#define STATUS_TIMEOUT 9
+#define REASON_UNREACHABLE "unreachable" /* of the ERR_BUSY that says so */
 /* ... and what a receipt is worth: changed, or whole by a key that nobody vouched for. */
 #define STATUS_RECEIPT_BAD 1
 #define STATUS_KEY_UNKNOWN 11
 
-/* ASB_URL and ASB_TOKEN_FILE into cli->http; ERR_INVALID says which is missing. */
+/* The site and its token (reach.h) into cli->http. */
 bool cli_connect(struct cli *cli, struct err *err) NODISCARD;
+/* The settings of a site on this host, from the file, or NULL: like every program's. */
+struct config;
+bool cli_settings(
+	struct cli *cli, const char *file, const struct config **out, struct err *err) NODISCARD;
+/* Where this program lies. */
+bool cli_self(struct pool *pool, const char **path, struct err *err) NODISCARD;
 /* The text of a file ("-": stdin), at most max bytes, without the newline at its end. */
 bool cli_read_file(
 	struct pool *pool, const char *path, size_t max, char **out, struct err *err) NODISCARD;
@@ -32,6 +42,10 @@ bool cli_read_file(
 bool cli_temporary(int *fd, struct err *err) NODISCARD;
 /* All of a tar file as a blob of the site: its name, for `upload` of a request. */
 bool cli_upload_tar(struct cli *cli, int fd, const char **blob, struct err *err) NODISCARD;
+/* The working tree around dir as a blob; *name: what it is called in a box. What stays here is
+ * told. include: paths that go all the same. */
+bool cli_upload_tree(struct cli *cli, const char *dir, const char *const *include, size_t ninclude,
+	const char **blob, const char **name, struct err *err) NODISCARD;
 /* A line for people on stderr: "asb: ...". */
 void cli_say(const char *fmt, ...) PRINTF(1, 2);
 /* s without control characters and escapes; pool's memory. What a box says is hostile. */
@@ -42,14 +56,18 @@ void cli_print_json(struct cli *cli, struct json_object *o);
 const char *cli_text(struct json_object *o, const char *key);
 /* path?key=value, the value percent-encoded. */
 const char *cli_query(struct pool *pool, const char *path, const char *key, const char *value);
+/* {"code","message","fix","context"}, as the API has it; the caller's. */
+struct json_object *cli_error_json(const struct err *err);
 /* err as "asb: message" and its fix on stderr; with cli->json also as the API's error object on
  * stdout. */
 void cli_complain(struct cli *cli, const struct err *err);
 
 /* --- follow.c --- */
 struct follow_options {
-	const char *answer; /* given to every question; NULL: ask at the terminal */
-	bool log;	    /* the raw output too */
+	const char *answer;	 /* given to every question; NULL: ask at the terminal */
+	bool log;		 /* the raw output too */
+	bool answers_from_stdin; /* a line each, whether or not a person is there */
+	bool questions_only;	 /* print nothing else */
 };
 /* Prints the trace of a run as it comes (to stdout, with cli->json to stderr) until the run ends or
  * waits for an answer that nobody is there to give. *run is the last RUN JSON; the caller's. */

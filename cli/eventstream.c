@@ -137,7 +137,7 @@ static bool follow_once(
 	*done = true;
 	if (f->events.failed)
 		return err_set(err, ERR_UPSTREAM, "the stream sent an event larger than 4 MiB");
-	if (f->stopped)
+	if (f->stopped || !http_tick(h))
 		return true;
 	if (ok)
 		(void)err_set(err, ERR_BUSY, "the site ended the stream");

@@ -38,7 +38,8 @@ bool eventstream_feed(struct eventstream *s, const char *data, size_t n);
 /* Forgets a half-received event; the id stays. */
 void eventstream_reset(struct eventstream *s);
 
-/* Follows path until fn says stop. A broken connection is made anew after 0.2 s, then 0.4 s .. 3 s;
- * give_up_s seconds without a connection is that error. Refusals by the site end it at once. */
+/* Follows path until fn, or the tick of h, says stop. A broken connection is made anew after 0.2 s,
+ * then 0.4 s .. 3 s; give_up_s seconds without a connection is that error. Refusals by the site end
+ * it at once. */
 bool eventstream_follow(struct http *h, const char *path, int give_up_s, eventstream_fn *fn,
 	void *arg, struct err *err) NODISCARD;

@@ -12,6 +12,8 @@
 #include "http.h"
 #include "json.h"
 #include "pool.h"
+#include "screen.h"
+#include "text.h"
 #include "tracerow.h"
 
 #define GIVE_UP_S 120
@@ -21,10 +23,12 @@ struct following {
 	const struct follow_options *opt;
 	const char *session;
 	FILE *out;
+	struct screen screen; /* its status line */
 	int64_t printed_seq;
 	struct json_object *run;
 	int64_t answered; /* id of the last question that was dealt with */
 	bool failed;
+	int64_t since_ms;
 	struct err *err;
 };
 
@@ -45,6 +49,9 @@ static void print_row(struct following *f, struct json_object *row)
 	if (json_get_i64(row, "seq", &seq) && seq <= f->printed_seq)
 		return;
 	f->printed_seq = seq;
+	if (f->opt->questions_only)
+		return;
+	screen_clear_status(&f->screen);
 	/* a question is printed by whoever deals with it, at once */
 	if (strcmp(cli_text(row, "kind"), "question") != 0)
 		tracerow_print(f->out, row);
@@ -54,6 +61,7 @@ static void print_log(struct following *f, struct json_object *chunk)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
 
+	screen_clear_status(&f->screen);
 	(void)fputs(cli_sane(pool, cli_text(chunk, "body")), f->out);
 	(void)fflush(f->out);
 }
@@ -70,17 +78,19 @@ static bool refresh(struct following *f)
 	return true;
 }
 
-/* The person's answer, one line; NULL where there is nobody. */
+/* The answer, one line of standard input; NULL where there is nobody, or no line left. */
 static char *ask_terminal(struct following *f)
 {
 	CLEANUP(free) char *line = NULL;
 	size_t size = 0;
 	ssize_t n;
 
-	if (!isatty(0))
+	if (!isatty(0) && !f->opt->answers_from_stdin)
 		return NULL;
-	(void)fputs("answer> ", stderr);
-	(void)fflush(stderr);
+	if (isatty(0)) {
+		(void)fputs("answer> ", stderr);
+		(void)fflush(stderr);
+	}
 	n = getline(&line, &size, stdin);
 	if (n <= 0)
 		return NULL;
@@ -105,6 +115,20 @@ static bool send_answer(struct following *f, int64_t question, const char *answe
 	return true;
 }
 
+static void print_question(struct following *f, struct json_object *q)
+{
+	CLEANUP(json) struct json_object *line = json_new_object();
+
+	if (f->cli->json && f->opt->questions_only) {
+		json_add(line, "question", json_share(q));
+		cli_print_json(f->cli, line);
+		(void)fflush(stdout);
+		return;
+	}
+	(void)fprintf(f->out, "question %s\n", cli_sane(f->cli->pool, cli_text(q, "text")));
+	(void)fflush(f->out);
+}
+
 /* The open question of f->run, if it is a new one. *stop: nobody answers here. */
 static bool deal_with_question(struct following *f, bool *stop)
 {
@@ -116,8 +140,8 @@ static bool deal_with_question(struct following *f, bool *stop)
 		!json_get_i64(q, "id", &id) || id == f->answered)
 		return true;
 	f->answered = id;
-	(void)fprintf(f->out, "question %s\n", cli_sane(f->cli->pool, cli_text(q, "text")));
-	(void)fflush(f->out);
+	screen_clear_status(&f->screen);
+	print_question(f, q);
 	if (answer)
 		(void)fprintf(f->out, "answer   %s\n", answer);
 	else
@@ -157,6 +181,23 @@ static bool on_event(void *arg, const struct eventstream_event *e)
 	return !f->failed && !stop && !follow_is_over(cli_text(f->run, "state"));
 }
 
+/* The line below what scrolls: how far it is. Where there is no terminal it is not shown. */
+static bool on_tick(void *arg)
+{
+	struct following *f = arg;
+	CLEANUP(pool) struct pool *pool = pool_new();
+	int64_t s = (time_boot_ms() - f->since_ms) / 1000, turn = 0;
+
+	if (!f->run || !f->screen.out)
+		return true;
+	(void)json_get_i64(f->run, "turn", &turn);
+	screen_status(&f->screen,
+		pool_printf(pool, "[%s, turn %lld, watched for %lld:%02lld] %s",
+			cli_text(f->run, "state"), (long long)turn, (long long)(s / 60),
+			(long long)(s % 60), cli_sane(pool, cli_text(f->run, "title"))));
+	return true;
+}
+
 static void print_rest(struct following *f)
 {
 	struct json_object *rows = json_get(f->run, "trace");
@@ -172,6 +213,7 @@ bool follow_run(struct cli *cli, const char *session, const struct follow_option
 		.opt = opt,
 		.session = session,
 		.err = err,
+		.since_ms = time_boot_ms(),
 		.out = cli->json ? stderr : stdout};
 	const char *path = cli_query(cli->pool, "/watch.sse", "session", session);
 	struct cli streamer = *cli; /* a connection of its own: it is open while we ask */
@@ -179,9 +221,14 @@ bool follow_run(struct cli *cli, const char *session, const struct follow_option
 
 	if (!cli_connect(&streamer, err))
 		return false;
+	/* the raw output may end anywhere in a line */
+	if (!opt->log && !opt->questions_only)
+		f.screen.out = f.out;
 	path = pool_printf(cli->pool, "%s&after=0.0.0%s", path, opt->log ? "&log=1" : "");
+	http_on_tick(streamer.http, on_tick, &f);
 	ok = eventstream_follow(streamer.http, path, GIVE_UP_S, on_event, &f, err) && !f.failed;
 	http_free(streamer.http);
+	screen_clear_status(&f.screen);
 	if (ok && !f.run)
 		ok = refresh(&f);
 	if (ok)

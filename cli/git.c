@@ -25,6 +25,7 @@
 
 #define OUTPUT_MAX (64u << 20)
 #define ARGS_MAX 32
+#define SAID_MAX 65536u
 #define GIT_TIMEOUT_MS 120000
 #define FOLDER_DEPTH 32
 
@@ -68,8 +69,18 @@ static bool git_failed(int status, int complaint, struct err *err)
 	return err_set(err, ERR_INVALID, "git: %.*s", (int)strcspn(line, "\n"), line);
 }
 
-bool git_run(struct pool *pool, const char *dir, const char *const *args, char **out, size_t *n,
-	struct err *err)
+/* The beginning of what git said on stderr. */
+static const char *complaint_text(struct pool *pool, int complaint)
+{
+	char *text = pool_alloc(pool, SAID_MAX + 1);
+
+	/* zeroed: what could not be read is an empty one */
+	(void)!pread(complaint, text, SAID_MAX, 0);
+	return text;
+}
+
+bool git_run_said(struct pool *pool, const char *dir, const char *const *args, char **out,
+	size_t *n, const char **said, struct err *err)
 {
 	const char *argv[ARGS_MAX + NOFF + 1];
 	const char *env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C",
@@ -108,9 +119,17 @@ bool git_run(struct pool *pool, const char *dir, const char *const *args, char *
 		return err_wrap(err, "git");
 	if (status)
 		return git_failed(status, complaint, err);
+	if (said)
+		*said = complaint_text(pool, complaint);
 	*out = pool_memdup(pool, b.data, b.len);
 	*n = b.len;
 	return true;
+}
+
+bool git_run(struct pool *pool, const char *dir, const char *const *args, char **out, size_t *n,
+	struct err *err)
+{
+	return git_run_said(pool, dir, args, out, n, NULL, err);
 }
 
 const char *git_clean_url(struct pool *pool, const char *url)

@@ -12,6 +12,7 @@
 #include <curl/curl.h>
 
 #include "cleanup.h"
+#include "cli.h"
 #include "json.h"
 #include "pool.h"
 
@@ -24,6 +25,9 @@ struct http {
 	CURL *curl;
 	char *url;
 	char *auth; /* the header line, or NULL */
+	long call_ms;
+	http_tick_fn *tick;
+	void *tick_arg;
 };
 
 /* One request and where its answer goes. */
@@ -44,7 +48,8 @@ struct http *http_new(const char *url, const char *token)
 	size_t n = strlen(url);
 
 	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
-	*h = (struct http){.curl = curl_easy_init(), .url = mem_strdup(url)};
+	*h = (struct http){
+		.curl = curl_easy_init(), .url = mem_strdup(url), .call_ms = CALL_TIMEOUT_MS};
 	if (!h->curl)
 		abort();
 	while (n && h->url[n - 1] == '/')
@@ -67,6 +72,11 @@ void http_free(struct http *h)
 	free(h->auth);
 	free(h->url);
 	free(h);
+}
+
+void http_hurry(struct http *h, int64_t ms)
+{
+	h->call_ms = (long)ms;
 }
 
 const char *http_url(const struct http *h)
@@ -143,6 +153,16 @@ static bool refused(const char *path, long status, const struct buf *body, struc
 	return err_advise(err, reason, fix);
 }
 
+/* The connection, not the site, is what failed. */
+static void broken(const struct http *h, CURLcode rc, const char *why, struct err *err)
+{
+	(void)err_set(err, rc == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_BUSY, "%s: %s",
+		h->url, *why ? why : curl_easy_strerror(rc));
+	if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST)
+		(void)err_advise(err, REASON_UNREACHABLE,
+			"is the site running? On its host: deploy/stack status, deploy/stack up");
+}
+
 static bool perform(
 	struct exchange *x, const char *path, struct curl_slist *headers, struct err *err)
 {
@@ -171,8 +191,7 @@ static bool perform(
 	if (rc == CURLE_OK && (status < 200 || status > 299))
 		(void)refused(path, status, &x->refusal, err);
 	else if (rc != CURLE_OK && !x->ended_by_fn)
-		(void)err_set(err, rc == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_BUSY,
-			"%s: %s", x->http->url, *why ? why : curl_easy_strerror(rc));
+		broken(x->http, rc, why, err);
 	buf_done(&x->refusal);
 	return x->ended_by_fn || (rc == CURLE_OK && status >= 200 && status <= 299);
 }
@@ -196,7 +215,7 @@ bool http_get(struct http *h, const char *path, struct buf *out, struct err *err
 	struct curl_slist *headers = headers_new(h, NULL);
 	bool ok;
 
-	(void)curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, CALL_TIMEOUT_MS);
+	(void)curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, h->call_ms);
 	ok = perform(&x, path, headers, err);
 	curl_slist_free_all(headers);
 	return ok;
@@ -225,7 +244,7 @@ bool http_post_json(struct http *h, const char *path, const char *text, struct j
 	struct curl_slist *headers = headers_new(h, "Content-Type: application/json");
 	bool ok;
 
-	(void)curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, CALL_TIMEOUT_MS);
+	(void)curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, h->call_ms);
 	(void)curl_easy_setopt(h->curl, CURLOPT_POST, 1L);
 	(void)curl_easy_setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
 	(void)curl_easy_setopt(h->curl, CURLOPT_POSTFIELDS, text);
@@ -257,6 +276,31 @@ bool http_post_file(struct http *h, const char *path, const char *type, int fd, 
 	return ok && parse_reply(path, &body, out, err);
 }
 
+void http_on_tick(struct http *h, http_tick_fn *fn, void *arg)
+{
+	h->tick = fn;
+	h->tick_arg = arg;
+}
+
+bool http_tick(struct http *h)
+{
+	return !h->tick || h->tick(h->tick_arg);
+}
+
+static int on_tick(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct exchange *x = arg;
+
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	if (http_tick(x->http))
+		return 0;
+	x->ended_by_fn = true;
+	return 1;
+}
+
 bool http_stream(struct http *h, const char *path, const char *last_event_id, int silent_s,
 	http_stream_fn *fn, void *arg, struct err *err)
 {
@@ -267,6 +311,11 @@ bool http_stream(struct http *h, const char *path, const char *last_event_id, in
 
 	(void)snprintf(line, sizeof(line), "Last-Event-ID: %s", last_event_id);
 	headers = headers_new(h, *last_event_id ? line : NULL);
+	if (h->tick) {
+		(void)curl_easy_setopt(h->curl, CURLOPT_NOPROGRESS, 0L);
+		(void)curl_easy_setopt(h->curl, CURLOPT_XFERINFOFUNCTION, on_tick);
+		(void)curl_easy_setopt(h->curl, CURLOPT_XFERINFODATA, &x);
+	}
 	(void)curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	(void)curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_TIME, (long)silent_s);
 	ok = perform(&x, path, headers, err);

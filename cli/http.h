@@ -19,6 +19,8 @@ struct pool;
 /* url without a trailing slash; token may be "" (then nothing is sent). */
 struct http *http_new(const char *url, const char *token);
 void http_free(struct http *h);
+/* From now on a call may take no longer than ms. */
+void http_hurry(struct http *h, int64_t ms);
 const char *http_url(const struct http *h);
 
 /* GET; out is appended to. */
@@ -35,6 +37,12 @@ bool http_post_file(struct http *h, const char *path, const char *type, int fd, 
 
 /* Bytes of a stream as they come; false ends it. */
 typedef bool http_stream_fn(void *arg, const char *data, size_t n);
+/* While a stream is open fn(arg) is called about once a second, also when nothing comes; false ends
+ * the stream. NULL: not any more. */
+typedef bool http_tick_fn(void *arg);
+void http_on_tick(struct http *h, http_tick_fn *fn, void *arg);
+/* What it says now; true where there is none. */
+bool http_tick(struct http *h);
 /* GET until the server or fn ends it, or silent_s seconds pass without a byte (ERR_BUSY then, as
  * for every broken connection: ask again). last_event_id may be "". */
 bool http_stream(struct http *h, const char *path, const char *last_event_id, int silent_s,

@@ -1,6 +1,6 @@
 /*
- * The table of clients and its three printers. A string of JSON is one of TOML and of YAML as well,
- * so all three quote alike.
+ * The table of clients and its printers. A string of JSON is one of TOML and of YAML as well, so
+ * all three quote alike.
  */
 #include "snippets.h"
 
@@ -10,26 +10,33 @@
 #include "json.h"
 
 #define SERVER "agent-sandbox"
+#define BEARER_KEY "Bearer " SNIPPET_KEY
 
 const struct snippet snippets[] = {
 	{"claude", "Claude Code", ".mcp.json in the project", SNIPPET_JSON, "mcpServers",
-		"\"type\": \"stdio\""},
-	{"cursor", "Cursor", "~/.cursor/mcp.json", SNIPPET_JSON, "mcpServers", NULL},
+		"\"type\": \"stdio\"", "url", "\"type\": \"http\"",
+		"Bearer ${" SNIPPET_KEY_VARIABLE "}"},
+	{"cursor", "Cursor", "~/.cursor/mcp.json", SNIPPET_JSON, "mcpServers", NULL, "url", NULL,
+		"Bearer ${env:" SNIPPET_KEY_VARIABLE "}"},
 	{"vscode", "VS Code", ".vscode/mcp.json in the project", SNIPPET_JSON, "servers",
-		"\"type\": \"stdio\""},
+		"\"type\": \"stdio\"", "url", "\"type\": \"http\"",
+		"Bearer ${env:" SNIPPET_KEY_VARIABLE "}"},
 	{"windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json", SNIPPET_JSON, "mcpServers",
-		NULL},
+		NULL, "serverUrl", NULL, "Bearer ${env:" SNIPPET_KEY_VARIABLE "}"},
 	{"zed", "Zed", "~/.config/zed/settings.json", SNIPPET_JSON, "context_servers",
-		"\"source\": \"custom\""},
+		"\"source\": \"custom\"", "url", "\"source\": \"custom\"", BEARER_KEY},
 	{"cline", "Cline", "cline_mcp_settings.json (Cline: MCP Servers, Configure)", SNIPPET_JSON,
-		"mcpServers", "\"disabled\": false, \"autoApprove\": []"},
-	{"codex", "Codex", "~/.codex/config.toml", SNIPPET_TOML, "mcp_servers", NULL},
+		"mcpServers", "\"disabled\": false, \"autoApprove\": []", "url",
+		"\"type\": \"streamableHttp\", \"disabled\": false, \"autoApprove\": []",
+		BEARER_KEY},
+	{"codex", "Codex", "~/.codex/config.toml", SNIPPET_TOML, "mcp_servers", NULL, "url", NULL,
+		SNIPPET_KEY_VARIABLE},
 	{"antigravity", "Antigravity", "~/.gemini/antigravity/mcp_config.json", SNIPPET_JSON,
-		"mcpServers", NULL},
+		"mcpServers", NULL, "serverUrl", NULL, BEARER_KEY},
 	{"json", "a client that reads JSON", "its list of MCP servers", SNIPPET_JSON, "mcpServers",
-		NULL},
+		NULL, "url", "\"type\": \"http\"", BEARER_KEY},
 	{"yaml", "a client that reads YAML", "its list of MCP servers", SNIPPET_YAML, "mcpServers",
-		NULL},
+		NULL, "url", NULL, BEARER_KEY},
 	{0},
 };
 
@@ -49,47 +56,72 @@ static void quoted(struct buf *out, const char *before, const char *text, const 
 	(void)buf_adds(out, after);
 }
 
-static void json_print(
-	const struct snippet *s, const struct snippet_values *values, struct buf *out)
+static void json_print(const struct snippet *s, enum snippet_form form,
+	const struct snippet_values *values, struct buf *out)
 {
+	const char *more = form == SNIPPET_STDIO ? s->more : s->remote_more;
+
 	(void)buf_addf(out, "{\n  \"%s\": {\n    \"" SERVER "\": {\n", s->root);
-	if (s->more)
-		(void)buf_addf(out, "      %s,\n", s->more);
-	quoted(out, "      \"command\": ", values->program, ",\n      \"args\": [\"mcp\"],\n");
-	quoted(out, "      \"env\": { \"ASB_URL\": ", values->url, "");
-	quoted(out, ", \"ASB_TOKEN_FILE\": ", values->token_file, " }\n    }\n  }\n}\n");
+	if (more)
+		(void)buf_addf(out, "      %s,\n", more);
+	if (form == SNIPPET_REMOTE) {
+		(void)buf_addf(out, "      \"%s\": ", s->url);
+		quoted(out, "", values->url, ",\n");
+		quoted(out, "      \"headers\": { \"Authorization\": ", s->bearer, " }\n");
+	} else {
+		quoted(out, "      \"command\": ", values->program,
+			",\n      \"args\": [\"mcp\"],\n");
+		quoted(out, "      \"env\": { \"ASB_URL\": ", values->url, "");
+		if (values->token_file)
+			quoted(out, ", \"ASB_TOKEN_FILE\": ", values->token_file, "");
+		(void)buf_adds(out, " }\n");
+	}
+	(void)buf_adds(out, "    }\n  }\n}\n");
 }
 
-static void toml_print(
-	const struct snippet *s, const struct snippet_values *values, struct buf *out)
+static void toml_print(const struct snippet *s, enum snippet_form form,
+	const struct snippet_values *values, struct buf *out)
 {
 	(void)buf_addf(out, "[%s." SERVER "]\n", s->root);
+	if (form == SNIPPET_REMOTE) {
+		quoted(out, "url = ", values->url, "\n");
+		quoted(out, "bearer_token_env_var = ", s->bearer, "\n");
+		return;
+	}
 	quoted(out, "command = ", values->program, "\nargs = [\"mcp\"]\n\n");
 	(void)buf_addf(out, "[%s." SERVER ".env]\n", s->root);
 	quoted(out, "ASB_URL = ", values->url, "\n");
-	quoted(out, "ASB_TOKEN_FILE = ", values->token_file, "\n");
+	if (values->token_file)
+		quoted(out, "ASB_TOKEN_FILE = ", values->token_file, "\n");
 }
 
-static void yaml_print(
-	const struct snippet *s, const struct snippet_values *values, struct buf *out)
+static void yaml_print(const struct snippet *s, enum snippet_form form,
+	const struct snippet_values *values, struct buf *out)
 {
 	(void)buf_addf(out, "%s:\n  " SERVER ":\n", s->root);
+	if (form == SNIPPET_REMOTE) {
+		quoted(out, "    url: ", values->url, "\n    headers:\n");
+		quoted(out, "      Authorization: ", s->bearer, "\n");
+		return;
+	}
 	quoted(out, "    command: ", values->program, "\n    args: [\"mcp\"]\n    env:\n");
 	quoted(out, "      ASB_URL: ", values->url, "\n");
-	quoted(out, "      ASB_TOKEN_FILE: ", values->token_file, "\n");
+	if (values->token_file)
+		quoted(out, "      ASB_TOKEN_FILE: ", values->token_file, "\n");
 }
 
-void snippet_print(const struct snippet *s, const struct snippet_values *values, struct buf *out)
+void snippet_print(const struct snippet *s, enum snippet_form form,
+	const struct snippet_values *values, struct buf *out)
 {
 	switch (s->syntax) {
 	case SNIPPET_JSON:
-		json_print(s, values, out);
+		json_print(s, form, values, out);
 		break;
 	case SNIPPET_TOML:
-		toml_print(s, values, out);
+		toml_print(s, form, values, out);
 		break;
 	case SNIPPET_YAML:
-		yaml_print(s, values, out);
+		yaml_print(s, form, values, out);
 		break;
 	}
 }

@@ -19,6 +19,7 @@
 #include "cleanup.h"
 #include "exclude.h"
 #include "pool.h"
+#include "private.h"
 #include "text.h"
 #include "tree.h"
 
@@ -44,15 +45,6 @@ bool sync_folder(struct pool *pool, const char **folder, struct err *err)
 	return true;
 }
 
-/* Ours, and nobody else's to write? */
-static bool is_private(int fd, mode_t type)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == type && st.st_uid == geteuid() &&
-	       !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
-
 static bool distrust(const char *folder, struct err *err)
 {
 	(void)err_set(err, ERR_FORBIDDEN,
@@ -68,7 +60,7 @@ static bool folder_open(const char *folder, int *fd, struct err *err)
 	*fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd < 0)
 		return errno == ENOENT || err_errno(err, ERR_INVALID, "%.150s", folder);
-	if (is_private(*fd, S_IFDIR))
+	if (private_is(*fd, S_IFDIR))
 		return true;
 	(void)close(*fd);
 	*fd = -1;
@@ -127,7 +119,7 @@ static bool record_read(struct pool *pool, const char *folder, int folder_fd, st
 		*out = (struct sync_list){0};
 		return true;
 	}
-	if (fd < 0 || !is_private(fd, S_IFREG))
+	if (fd < 0 || !private_is(fd, S_IFREG))
 		return distrust(folder, err);
 	text = pool_alloc(pool, RECORD_MAX + 1);
 	n = pread(fd, text, RECORD_MAX + 1, 0);
@@ -245,17 +237,6 @@ static bool folder_lock(const char *folder, int *fd, struct err *err)
 	return true;
 }
 
-static bool folder_make(struct pool *pool, const char *folder, struct err *err)
-{
-	char *above = pool_strdup(pool, folder);
-	char *slash = strrchr(above, '/');
-
-	*slash = '\0';
-	if ((mkdir(above, 0700) && errno != EEXIST) || (mkdir(folder, 0700) && errno != EEXIST))
-		return err_errno(err, ERR_INVALID, "make %.150s", folder);
-	return true;
-}
-
 bool sync_allow(struct pool *pool, const char *folder, const char *path, struct err *err)
 {
 	CLEANUP(fd) int fd = -1;
@@ -265,7 +246,7 @@ bool sync_allow(struct pool *pool, const char *folder, const char *path, struct 
 
 	if (dir < 0 || fstat(dir, &st))
 		return err_errno(err, ERR_INVALID, "%.150s", path);
-	if (!folder_make(pool, folder, err) || !folder_lock(folder, &fd, err) ||
+	if (!private_folder_make(pool, folder, err) || !folder_lock(folder, &fd, err) ||
 		!record_read(pool, folder, fd, &old, err))
 		return false;
 	list.dirs = POOL_ARRAY(pool, struct sync_dir, old.n + 1);
@@ -339,6 +320,6 @@ bool sync_open(struct pool *pool, const char *folder, const char *dir, struct sy
 	if (place.dir < 0)
 		return refuse(dir, err);
 	*out = place;
-	place = SYNC_PLACE_NONE;
+	place.root = place.dir = -1; /* the caller's now */
 	return true;
 }

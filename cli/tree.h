@@ -59,6 +59,9 @@ struct tarball;
  * in *out (NUL-terminated, pool's). ERR_NOT_FOUND where dir is in no repository. */
 bool git_run(struct pool *pool, const char *dir, const char *const *args, char **out, size_t *n,
 	struct err *err) NODISCARD;
+/* The same; *said: what it said on stderr, where it succeeded. */
+bool git_run_said(struct pool *pool, const char *dir, const char *const *args, char **out,
+	size_t *n, const char **said, struct err *err) NODISCARD;
 /* Adds .git as the box gets it. */
 bool git_pack(struct pool *pool, const char *top, struct tarball *t, const struct tree_options *opt,
 	struct err *err) NODISCARD;

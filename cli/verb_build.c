@@ -4,7 +4,6 @@
  * this: what boxes boot from is not an agent's to choose.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +22,19 @@
 #define BUILD_TIMEOUT_MS (60 * 60 * 1000)
 
 struct building {
+	const char *config, *recipe, *image, *dockerfile;
 	const char *name;
 	const char *how, *from; /* "--recipe" and its value */
-	const char *config;
+};
+
+static const struct flag flags[] = {
+	FLAG(TEXT, struct building, recipe, .value = "FILE",
+		.help = "of Debian's packages, by the words of docs/packages.md"),
+	FLAG(TEXT, struct building, image, .value = "REF",
+		.help = "of an image that podman has or can pull"),
+	FLAG(TEXT, struct building, dockerfile, .value = "FILE",
+		.help = "of what podman builds from it"),
+	FLAG(TEXT, struct building, config, .value = "FILE", .help = "the site's settings"),
 };
 
 static bool check(const struct building *b, struct err *err)
@@ -44,34 +53,21 @@ static bool check(const struct building *b, struct err *err)
 	return true;
 }
 
-static bool parse(struct cli *cli, struct building *b, int argc, char **argv, struct err *err)
+/* The one of the three ways that was given. */
+static bool choose(struct building *b, struct err *err)
 {
-	static const struct option options[] = {{"config", required_argument, NULL, 'c'},
-		{"dockerfile", required_argument, NULL, 'd'},
-		{"image", required_argument, NULL, 'i'}, {"json", no_argument, NULL, 'j'},
-		{"recipe", required_argument, NULL, 'r'}, {0}};
-	int opt;
+	const char *const ways[][2] = {
+		{"--recipe", b->recipe}, {"--image", b->image}, {"--dockerfile", b->dockerfile}};
 
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == '?')
-			return verb_bad_option(argv, err);
-		if (opt == 'j') {
-			cli->json = true;
-		} else if (opt == 'c') {
-			b->config = optarg;
-		} else if (b->how) {
-			return verb_misused(argv[0], "one recipe, image or dockerfile", err);
-		} else {
-			b->how = opt == 'r' ? "--recipe" : opt == 'i' ? "--image" : "--dockerfile";
-			b->from = optarg;
-		}
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (!ways[i][1])
+			continue;
+		if (b->how)
+			return verb_misused("build", "one recipe, image or dockerfile", err);
+		b->how = ways[i][0];
+		b->from = ways[i][1];
 	}
-	if (argc - optind != 1 || !b->how)
-		return verb_misused(argv[0], "which image, and of what?", err);
-	b->name = argv[optind];
-	return check(b, err);
+	return b->how ? check(b, err) : verb_misused("build", "of what?", err);
 }
 
 /* The tool works from its true place, for the site of these settings, and with the caller's
@@ -100,25 +96,34 @@ static bool build(const struct building *b, const struct config *cfg, struct err
 	return true;
 }
 
-bool verb_build(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+static bool build_image(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
 {
 	CLEANUP(json) struct json_object *o = json_new_object();
 	const struct config *cfg;
-	struct building b = {0};
-	char flag[] = "--config";
+	struct building *b = options;
 
-	if (!parse(cli, &b, argc, argv, err) ||
-		!config_load(cli->pool, b.config ? 3 : 1,
-			(char *[]){argv[0], flag, pool_strdup(cli->pool, b.config ? b.config : ""),
-				NULL},
-			&cfg, err) ||
-		!build(&b, cfg, err))
+	(void)nwords;
+	(void)status;
+	b->name = words[0];
+	if (!choose(b, err) || !cli_settings(cli, b->config, &cfg, err) || !build(b, cfg, err))
 		return false;
-	json_add_text(o, "image", b.name);
+	json_add_text(o, "image", b->name);
 	if (cli->json)
 		cli_print_json(cli, o);
 	else
-		(void)printf("%s\n", b.name);
-	*status = 0;
+		(void)printf("%s\n", b->name);
 	return true;
 }
+
+const struct verb verb_build = {
+	.name = "build",
+	.usage = "NAME --recipe FILE | --image REF | --dockerfile FILE",
+	.summary = "build an image of your own, on the site's host",
+	.about = "What the build says goes to standard error.",
+	VERB_FLAGS(struct building, flags),
+	.least = 1,
+	.most = 1,
+	.wants = "which image?",
+	.run = build_image,
+};

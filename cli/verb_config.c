@@ -2,77 +2,126 @@
  * asb config: what to paste into a client so that it finds this site. The text alone goes to
  * stdout, so that it can be piped into a file; where it belongs and what to do then to stderr.
  */
-#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "buf.h"
 #include "cleanup.h"
 #include "cli.h"
+#include "json.h"
 #include "pool.h"
+#include "reach.h"
 #include "snippets.h"
 #include "verbs.h"
 
 static bool values_get(struct cli *cli, struct snippet_values *out, struct err *err)
 {
-	const char *url = getenv("ASB_URL"), *token = getenv("ASB_TOKEN_FILE");
-	char program[4096], token_path[4096];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	struct reach_places places;
+	struct reach at;
+	char path[PATH_MAX];
 
-	if (!url || !*url || !token || !*token) {
-		(void)err_set(err, ERR_INVALID, "%s is not set",
-			url && *url ? "ASB_TOKEN_FILE" : "ASB_URL");
-		return err_advise(err, NULL,
-			"set ASB_URL to the site's address and ASB_TOKEN_FILE to a file with your "
-			"token");
-	}
-	if (n <= 0)
-		return err_errno(err, ERR_INTERNAL, "find our own program");
-	program[n] = '\0';
+	if (!reach_places_get(cli->pool, &places, err) ||
+		!reach_find(cli->pool, &places, &at, err) ||
+		!cli_self(cli->pool, &out->program, err))
+		return false;
+	out->url = at.url;
+	out->token_file = NULL;
+	if (!at.token_file)
+		return true;
 	/* a client starts it in a folder of its own */
-	if (!realpath(token, token_path))
-		return err_errno(err, ERR_INVALID, "ASB_TOKEN_FILE %s", token);
-	*out = (struct snippet_values){.program = pool_strdup(cli->pool, program),
-		.url = url,
-		.token_file = pool_strdup(cli->pool, token_path)};
+	if (!realpath(at.token_file, path))
+		return err_errno(err, ERR_INVALID, "%s", at.token_file);
+	out->token_file = pool_strdup(cli->pool, path);
 	return true;
 }
 
-static bool format_get(int argc, char **argv, const struct snippet **out, struct err *err)
-{
-	static const struct option options[] = {{"format", required_argument, NULL, 'f'}, {0}};
-	const char *name = "json";
-	int opt;
+struct config_options {
+	const char *format;
+	bool remote;
+};
 
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt != 'f')
-			return verb_bad_option(argv, err);
-		name = optarg;
-	}
-	if (optind != argc)
-		return verb_misused(argv[0], "it takes no words", err);
-	*out = snippet_find(name);
-	if (*out)
-		return true;
-	(void)err_set(err, ERR_INVALID, "config: no format %.40s", name);
-	return err_advise(err, NULL, "asb help config lists them");
-}
+static const char *const formats[] = {"claude", "cursor", "vscode", "windsurf", "zed", "cline",
+	"codex", "antigravity", "json", "yaml", NULL};
 
-bool verb_config(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+static const struct flag flags[] = {
+	FLAG(TEXT, struct config_options, format, .value = "NAME", .words = formats,
+		.help = "claude cursor vscode windsurf zed cline codex antigravity, or\n"
+			"json (default) and yaml for others"),
+	FLAG(BOOL, struct config_options, remote,
+		.help = "the site's address and an API key, instead of this program"),
+};
+
+/* The text of one form; in the pool. */
+static const char *form_text(struct cli *cli, const struct snippet *s, enum snippet_form form,
+	const struct snippet_values *values)
 {
 	CLEANUP(buf) struct buf text = BUF_INIT(64 * 1024);
-	const struct snippet *s;
-	struct snippet_values values;
+	struct snippet_values v = *values;
 
-	if (!format_get(argc, argv, &s, err) || !values_get(cli, &values, err))
-		return false;
-	snippet_print(s, &values, &text);
-	(void)fputs(text.data, stdout);
+	if (form == SNIPPET_REMOTE)
+		v.url = pool_printf(cli->pool, "%s/mcp", v.url);
+	snippet_print(s, form, &v, &text);
+	return pool_strdup(cli->pool, text.data);
+}
+
+static void print_json(
+	struct cli *cli, const struct snippet *s, const char *stdio_text, const char *remote_text)
+{
+	CLEANUP(json) struct json_object *o = json_new_object();
+
+	json_add_text(o, "client", s->client);
+	json_add_text(o, "file", s->file);
+	json_add_text(o, "stdio", stdio_text);
+	json_add_text(o, "remote", remote_text);
+	cli_print_json(cli, o);
+}
+
+static void say_how(const struct snippet *s, bool remote)
+{
 	cli_say("for %s: put this into %s", s->client, s->file);
+	if (remote && !strstr(s->bearer, SNIPPET_KEY_VARIABLE))
+		cli_say("with an API key in the place of " SNIPPET_KEY
+			"; asb admin create makes one");
+	else if (remote)
+		cli_say("with an API key in its environment: " SNIPPET_KEY_VARIABLE
+			"; asb admin create makes one");
+	else
+		cli_say("--remote prints the form without this program");
 	cli_say("then start %s anew: clients read it at launch", s->client);
-	*status = 0;
+}
+
+static bool config(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
+{
+	const struct config_options *o = options;
+	const struct snippet *s = snippet_find(o->format ? o->format : "json");
+	struct snippet_values values;
+	const char *stdio_text, *remote_text;
+
+	(void)nwords;
+	(void)words;
+	(void)status;
+	if (!s)
+		return err_set(err, ERR_INTERNAL, "config: a format without a row");
+	if (!values_get(cli, &values, err))
+		return false;
+	stdio_text = form_text(cli, s, SNIPPET_STDIO, &values);
+	remote_text = form_text(cli, s, SNIPPET_REMOTE, &values);
+	if (cli->json)
+		print_json(cli, s, stdio_text, remote_text);
+	else
+		(void)fputs(o->remote ? remote_text : stdio_text, stdout);
+	say_how(s, o->remote);
 	return true;
 }
+
+const struct verb verb_config = {
+	.name = "config",
+	.usage = "",
+	.summary = "print what to paste into a client so that it finds this site",
+	.about = "With --json both forms.",
+	VERB_FLAGS(struct config_options, flags),
+	.run = config,
+};

@@ -2,7 +2,6 @@
  * asb files, asb diff: what is in a box, without running anything there. What a box says is made
  * fit for a terminal; into a file or a pipe go the bytes as they are.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,9 +14,19 @@
 #include "pool.h"
 #include "verbs.h"
 
+extern const struct verb verb_files;
+
 struct files_options {
 	const char *depth, *output;
 	bool ignore_case;
+};
+
+static const struct flag flags[] = {
+	FLAG(TEXT, struct files_options, depth, .letter = 'd', .value = "N",
+		.help = "list: levels of the folder (default: 1)"),
+	FLAG(BOOL, struct files_options, ignore_case, .letter = 'i', .help = "search: in any case"),
+	FLAG(TEXT, struct files_options, output, .letter = 'o', .value = "FILE",
+		.help = "get: where the tar goes"),
 };
 
 /* /path.json?session=.. or ?sandbox_id=.., by what the name looks like. */
@@ -192,65 +201,54 @@ static bool get(struct cli *cli, const struct files_options *o, char **args, str
 	return true;
 }
 
-static bool options_read(
-	struct cli *cli, struct files_options *o, int argc, char **argv, struct err *err)
-{
-	static const struct option options[] = {
-		{"depth", required_argument, NULL, 'd'},
-		{"ignore-case", no_argument, NULL, 'i'},
-		{"json", no_argument, NULL, 'j'},
-		{"output", required_argument, NULL, 'o'},
-		{0},
-	};
-	int c;
+static const struct subverb subs[] = {
+	{"list", "BOX [PATH]", "a folder", WORD_BOX},
+	{"read", "BOX PATH", "a file, to stdout", WORD_BOX},
+	{"search", "BOX TEXT [PATH]", "the lines that have the text", WORD_BOX},
+	{"get", "BOX [PATH]", "a folder as a tar", WORD_BOX},
+};
 
-	while ((c = getopt_long(argc, argv, ":d:io:", options, NULL)) != -1) {
-		if (c == 'd')
-			o->depth = optarg;
-		else if (c == 'i')
-			o->ignore_case = true;
-		else if (c == 'j')
-			cli->json = true;
-		else if (c == 'o')
-			o->output = optarg;
-		else
-			return verb_bad_option(argv, err);
-	}
-	return true;
-}
-
-bool verb_files(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+static bool files(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
 {
-	static const struct {
-		const char *name;
-		bool (*run)(struct cli *cli, const struct files_options *o, char **args,
-			struct err *err);
-	} subs[] = {{"list", list}, {"read", read_all}, {"search", search}, {"get", get}};
-	struct files_options o = {0};
+	static bool (*const runs[])(struct cli * cli, const struct files_options *o, char **args,
+		struct err *err) = {list, read_all, search, get};
+	const struct subverb *sub = verb_sub(&verb_files, words[0], err);
 
 	(void)status;
-	if (!options_read(cli, &o, argc, argv, err))
+	if (!sub)
 		return false;
-	if (argc - optind < 2 || argc - optind > 4)
-		return verb_misused("files", "what, and of which sandbox or run?", err);
-	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++)
-		if (!strcmp(subs[i].name, argv[optind]))
-			return subs[i].run(cli, &o, argv + optind + 1, err);
-	return verb_misused("files", "list, read, search or get", err);
+	if (nwords < 2)
+		return verb_misused("files", "of which sandbox or run?", err);
+	return runs[sub - subs](cli, options, words + 1, err);
 }
 
-bool verb_diff(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+const struct verb verb_files = {
+	.name = "files",
+	.usage = "",
+	.summary = "look at files of a box; nothing is run there",
+	.about = "BOX is a sandbox or a session.",
+	VERB_SUBS(subs),
+	VERB_FLAGS(struct files_options, flags),
+	.least = 1,
+	.most = 4,
+	.wants = "what, and of which sandbox or run?",
+	.word = WORD_SUB,
+	.run = files,
+};
+
+static bool diff(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
 {
 	CLEANUP(json) struct json_object *reply = NULL;
 	bool complete = true;
 	const char *patch;
 
+	(void)options;
+	(void)nwords;
 	(void)status;
-	if (!verb_take_json(cli, argc, argv, 1, 2, "one sandbox or run", err) ||
-		!look(cli,
-			query_add(cli, box_query(cli, "/diff.json", argv[optind]), "tree",
-				argv[optind + 1]),
-			&reply, err))
+	if (!look(cli, query_add(cli, box_query(cli, "/diff.json", words[0]), "tree", words[1]),
+		    &reply, err))
 		return false;
 	if (cli->json) {
 		cli_print_json(cli, reply);
@@ -262,3 +260,14 @@ bool verb_diff(struct cli *cli, int argc, char **argv, int *status, struct err *
 		cli_say("the patch does not have all that changed: --json says what");
 	return true;
 }
+
+const struct verb verb_diff = {
+	.name = "diff",
+	.usage = "SANDBOX|SESSION [TREE]",
+	.summary = "what differs from the tree that was synced or delivered",
+	.least = 1,
+	.most = 2,
+	.wants = "one sandbox or run",
+	.word = WORD_BOX,
+	.run = diff,
+};

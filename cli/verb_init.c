@@ -3,7 +3,7 @@
  * way into the record; --list shows it and --remove takes a directory out, for which no person is
  * needed.
  */
-#include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
@@ -114,37 +114,43 @@ static bool list(struct cli *cli, const char *folder, struct err *err)
 	return true;
 }
 
-bool verb_init(struct cli *cli, int argc, char **argv, int *status, struct err *err)
-{
-	static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-		{"list", no_argument, NULL, 'l'}, {"remove", no_argument, NULL, 'r'}, {0}};
-	const char *folder, *dir;
-	int opt, what = 0;
+struct init_options {
+	bool list, remove;
+};
 
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == '?')
-			return verb_bad_option(argv, err);
-		if (opt == 'j')
-			cli->json = true;
-		else if (what)
-			return verb_misused(argv[0], "--list or --remove, one of them", err);
-		else
-			what = opt;
-	}
-	if (argc - optind > (what == 'l' ? 0 : 1))
-		return verb_misused(argv[0], "one directory at a time", err);
-	dir = optind < argc ? argv[optind] : ".";
+static const struct flag flags[] = {
+	FLAG(BOOL, struct init_options, list, .help = "what is enabled"),
+	FLAG(BOOL, struct init_options, remove, .help = "not any more; no terminal is needed"),
+};
+
+static bool init(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
+{
+	const struct init_options *o = options;
+	const char *folder, *dir = nwords ? words[0] : ".";
+
+	(void)status;
+	if (o->list && (o->remove || nwords))
+		return verb_misused("init", "--list or --remove, one of them", err);
 	if (!sync_folder(cli->pool, &folder, err))
 		return false;
-	*status = 0;
-	if (what == 'l')
+	if (o->list)
 		return list(cli, folder, err);
-	if (what != 'r')
+	if (!o->remove)
 		return enable(cli, folder, dir, err);
 	if (!sync_forbid(cli->pool, folder, dir, err))
 		return false;
 	tell(cli, dir, "removed");
 	return true;
 }
+
+const struct verb verb_init = {
+	.name = "init",
+	.usage = "[DIR]",
+	.summary = "let a directory be copied into sandboxes; a person at a terminal agrees",
+	VERB_FLAGS(struct init_options, flags),
+	.most = 1,
+	.wants = "one directory at a time",
+	.word = WORD_FILE,
+	.run = init,
+};

@@ -2,7 +2,6 @@
  * asb sandbox: sealed boxes to run code in, from a terminal or a script. What the code printed goes
  * to stdout and stderr as it was printed, its exit status becomes ours.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -18,12 +17,41 @@
 
 #define CODE_MAX (1024 * 1024)
 #define WAIT_MS 50000 /* of one request; after that it is asked again */
+#define UNHELD_MS 500 /* from one to the next, at the least */
+
+extern const struct verb verb_sandbox;
 
 struct sandbox_options {
 	const char *language, *image, *backend, *code, *file;
 	const char *timeout, *memory_mb, *cpus, *offset, *packages_from, *sync;
 	bool background;
-	struct json_object *packages;
+	struct flag_texts package;
+};
+
+static const char *const languages[] = {"python", "javascript", "bash", "go", "java", NULL};
+
+static const struct flag flags[] = {
+	FLAG(TEXT, struct sandbox_options, language, .value = "NAME", .words = languages,
+		.help = "create: python, javascript, bash, go or java"),
+	FLAG(TEXT, struct sandbox_options, image, .value = "NAME",
+		.help = "create: another image than the language's"),
+	FLAG(TEXT, struct sandbox_options, backend, .value = "NAME", .help = "create: the runtime"),
+	FLAG(TEXTS, struct sandbox_options, package, .value = "P",
+		.help = "create: name==version; may be repeated"),
+	FLAG(TEXT, struct sandbox_options, memory_mb, .value = "N", .help = "create: memory"),
+	FLAG(TEXT, struct sandbox_options, cpus, .value = "N", .help = "create: processors"),
+	FLAG(TEXT, struct sandbox_options, sync, .value = "DIR",
+		.help = "create: with a copy of DIR, see asb init"),
+	FLAG(TEXT, struct sandbox_options, packages_from, .value = "FILE",
+		.help = "create: packages of a lock file in DIR"),
+	FLAG(TEXT, struct sandbox_options, code, .value = "TEXT", .help = "run: this"),
+	FLAG(TEXT, struct sandbox_options, file, .value = "FILE",
+		.help = "run: what is in FILE (-: standard input)"),
+	FLAG(TEXT, struct sandbox_options, timeout, .value = "S",
+		.help = "run: killed after so many seconds"),
+	FLAG(BOOL, struct sandbox_options, background,
+		.help = "run: print the process and do not wait"),
+	FLAG(TEXT, struct sandbox_options, offset, .value = "N", .help = "logs: from this byte on"),
 };
 
 static bool add_number(struct json_object *body, const char *key, const char *text, struct err *err)
@@ -45,11 +73,21 @@ static bool post(struct cli *cli, const char *path, struct json_object *body,
 	       http_post_json(cli->http, path, json_text(body, cli->pool), out, err);
 }
 
-static void pause_short(void)
+/* Of a reading action: it holds the request until there is something to say. */
+static const char *wait_query(struct cli *cli, const char *path, const char *key, const char *value)
 {
-	const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
+	return pool_printf(
+		cli->pool, "%s&wait_ms=%d", cli_query(cli->pool, path, key, value), WAIT_MS);
+}
 
-	(void)nanosleep(&pause, NULL);
+/* One that comes back at once was not held: the program that holds them is just starting. */
+static void pause_unheld(int64_t since_ms)
+{
+	const int64_t left = UNHELD_MS - (time_boot_ms() - since_ms);
+	const struct timespec pause = {.tv_nsec = left * 1000 * 1000};
+
+	if (left > 0)
+		(void)nanosleep(&pause, NULL);
 }
 
 /* Until it is made or has failed: packages may take longer than a wait. */
@@ -57,11 +95,13 @@ static bool create_wait(struct cli *cli, struct json_object *box, struct json_ob
 	struct json_object **out, struct err *err)
 {
 	const char *path =
-		cli_query(cli->pool, "/sandboxes.json", "sandbox_id", cli_text(box, "sandbox_id"));
+		wait_query(cli, "/sandboxes.json", "sandbox_id", cli_text(box, "sandbox_id"));
+	int64_t since = 0;
 
 	*out = box;
 	while (!cli_text(*out, "state")[0] || !strcmp(cli_text(*out, "state"), "creating")) {
-		pause_short();
+		pause_unheld(since);
+		since = time_boot_ms();
 		json_free(*list);
 		*list = NULL;
 		if (!http_get_json(cli->http, path, list, err))
@@ -82,15 +122,11 @@ static bool create_body(const struct sandbox_options *o, struct json_object *bod
 		json_add_text(body, "environment", o->image);
 	if (o->backend)
 		json_add_text(body, "backend", o->backend);
-	if (json_count(o->packages)) {
+	if (o->package.n) {
 		struct json_object *list = json_new_array();
 
-		for (size_t i = 0; i < json_count(o->packages); i++) {
-			const char *spec = "";
-
-			(void)json_as_text(json_at(o->packages, i), &spec);
-			json_push_text(list, spec);
-		}
+		for (size_t i = 0; i < o->package.n; i++)
+			json_push_text(list, o->package.v[i]);
 		json_add(body, "packages", list);
 	}
 	if (o->packages_from)
@@ -138,10 +174,12 @@ static bool goes_on(struct json_object *run)
 /* Until it has ended: a wait that was over is begun again by reading it. */
 static bool run_wait(struct cli *cli, struct json_object **reply, struct err *err)
 {
-	const char *path = cli_query(cli->pool, "/exec.json", "exec", cli_text(*reply, "exec"));
+	const char *path = wait_query(cli, "/exec.json", "exec", cli_text(*reply, "exec"));
+	int64_t since = 0;
 
 	while (goes_on(*reply)) {
-		pause_short();
+		pause_unheld(since);
+		since = time_boot_ms();
 		json_free(*reply);
 		*reply = NULL;
 		if (!http_get_json(cli->http, path, reply, err))
@@ -264,71 +302,38 @@ static bool list(
 	return true;
 }
 
-static const struct {
-	const char *name;
-	bool wants_sandbox;
-	bool (*run)(struct cli *cli, const struct sandbox_options *o, char **args, int *status,
-		struct err *err);
-} commands[] = {
-	{"create", false, create},
-	{"run", true, run},
-	{"logs", true, logs},
-	{"destroy", true, destroy},
-	{"list", false, list},
+static const struct subverb subs[] = {
+	{"create", "", "make one; prints its name", WORD_ANY},
+	{"run", "SANDBOX", "run code; prints what it printed, its exit status is ours",
+		WORD_SANDBOX},
+	{"logs", "SANDBOX PROCESS", "what a process has printed so far", WORD_SANDBOX},
+	{"destroy", "SANDBOX", "twice is fine", WORD_SANDBOX},
+	{"list", "", "those that live", WORD_ANY},
 };
 
-static bool options_take(
-	struct cli *cli, struct sandbox_options *o, int argc, char **argv, struct err *err)
+static bool sandbox(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
 {
-	static const struct option options[] = {
-		{"language", required_argument, NULL, 0},
-		{"image", required_argument, NULL, 0},
-		{"backend", required_argument, NULL, 0},
-		{"memory-mb", required_argument, NULL, 0},
-		{"cpus", required_argument, NULL, 0},
-		{"code", required_argument, NULL, 0},
-		{"file", required_argument, NULL, 0},
-		{"timeout", required_argument, NULL, 0},
-		{"offset", required_argument, NULL, 0},
-		{"packages-from", required_argument, NULL, 0},
-		{"sync", required_argument, NULL, 0},
-		{"package", required_argument, NULL, 'p'},
-		{"background", no_argument, NULL, 'b'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
-	};
-	const char **const texts[] = {&o->language, &o->image, &o->backend, &o->memory_mb, &o->cpus,
-		&o->code, &o->file, &o->timeout, &o->offset, &o->packages_from, &o->sync};
-	int which = 0;
+	static bool (*const runs[])(struct cli * cli, const struct sandbox_options *o, char **args,
+		int *status, struct err *err) = {create, run, logs, destroy, list};
+	const struct subverb *sub = verb_sub(&verb_sandbox, words[0], err);
 
-	opterr = 0;
-	optind = 1;
-	for (int c; (c = getopt_long(argc, argv, "", options, &which)) != -1;) {
-		if (c == '?')
-			return verb_bad_option(argv, err);
-		if (!c)
-			*texts[which] = optarg;
-		if (c == 'p')
-			json_push_text(o->packages, optarg);
-		o->background |= c == 'b';
-		cli->json |= c == 'j';
-	}
-	return true;
-}
-
-bool verb_sandbox(struct cli *cli, int argc, char **argv, int *status, struct err *err)
-{
-	CLEANUP(json) struct json_object *packages = json_new_array();
-	struct sandbox_options o = {.packages = packages};
-
-	if (!options_take(cli, &o, argc, argv, err))
+	if (!sub)
 		return false;
-	for (size_t i = 0; optind < argc && i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(commands[i].name, argv[optind]))
-			continue;
-		if (commands[i].wants_sandbox && optind + 1 >= argc)
-			return verb_misused("sandbox", "which sandbox?", err);
-		return commands[i].run(cli, &o, argv + optind + 1, status, err);
-	}
-	return verb_misused("sandbox", "create, run, logs, destroy or list?", err);
+	if (*sub->usage && nwords < 2)
+		return verb_misused("sandbox", "which sandbox?", err);
+	return runs[sub - subs](cli, options, words + 1, status, err);
 }
+
+const struct verb verb_sandbox = {
+	.name = "sandbox",
+	.usage = "",
+	.summary = "a sealed box to run code in, and what really happened",
+	VERB_SUBS(subs),
+	VERB_FLAGS(struct sandbox_options, flags),
+	.least = 1,
+	.most = 3,
+	.wants = "create, run, logs, destroy or list?",
+	.word = WORD_SUB,
+	.run = sandbox,
+};

@@ -1,7 +1,7 @@
 /*
  * asb status: the fleet as a short table, or one run.
  */
-#include <getopt.h>
+#include <stdio.h>
 
 #include "cleanup.h"
 #include "cli.h"
@@ -38,23 +38,33 @@ static void print_run(struct cli *cli, struct json_object *run)
 		(void)printf("asks:   %s\n", cli_sane(cli->pool, question));
 }
 
-bool verb_status(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+static bool status_get(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
 {
 	CLEANUP(json) struct json_object *reply = NULL;
 	const char *path = "/fleet.json";
 
-	if (!verb_take_json(cli, argc, argv, 0, 1, "one session at the most", err))
-		return false;
-	if (optind < argc)
-		path = cli_query(cli->pool, "/watch.json", "session", argv[optind]);
+	(void)options;
+	(void)status;
+	if (nwords)
+		path = cli_query(cli->pool, "/watch.json", "session", words[0]);
 	if (!cli_connect(cli, err) || !http_get_json(cli->http, path, &reply, err))
 		return false;
-	*status = 0;
 	if (cli->json)
 		cli_print_json(cli, reply);
-	else if (optind < argc)
+	else if (nwords)
 		print_run(cli, reply);
 	else
 		print_fleet(cli, reply);
 	return true;
 }
+
+const struct verb verb_status = {
+	.name = "status",
+	.usage = "[SESSION]",
+	.summary = "the fleet, or one run",
+	.most = 1,
+	.wants = "one session at the most",
+	.word = WORD_SESSION,
+	.run = status_get,
+};

@@ -1,7 +1,7 @@
 /*
  * asb teardown: asks the site to save a run's work and destroy its box. Twice is fine.
  */
-#include <getopt.h>
+#include <stdio.h>
 
 #include "cleanup.h"
 #include "cli.h"
@@ -9,18 +9,19 @@
 #include "json.h"
 #include "verbs.h"
 
-bool verb_teardown(struct cli *cli, int argc, char **argv, int *status, struct err *err)
+static bool teardown(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
 {
 	CLEANUP(json) struct json_object *body = json_new_object();
 	CLEANUP(json) struct json_object *run = NULL;
 
-	if (!verb_take_json(cli, argc, argv, 1, 1, "which session?", err))
-		return false;
-	json_add_text(body, "session", argv[optind]);
+	(void)options;
+	(void)nwords;
+	(void)status;
+	json_add_text(body, "session", words[0]);
 	if (!cli_connect(cli, err) ||
 		!http_post_json(cli->http, "/teardown.json", json_text(body, cli->pool), &run, err))
 		return false;
-	*status = 0;
 	if (cli->json)
 		cli_print_json(cli, run);
 	else
@@ -28,3 +29,14 @@ bool verb_teardown(struct cli *cli, int argc, char **argv, int *status, struct e
 			cli_text(json_get(run, "box"), "state"));
 	return true;
 }
+
+const struct verb verb_teardown = {
+	.name = "teardown",
+	.usage = "SESSION",
+	.summary = "save the work of a run and destroy its box",
+	.least = 1,
+	.most = 1,
+	.wants = "which session?",
+	.word = WORD_SESSION,
+	.run = teardown,
+};

@@ -1,7 +1,7 @@
 /*
  * asb verify: checks a receipt. No site is asked, but for its public key where none is given.
  */
-#include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sodium.h>
@@ -92,31 +92,29 @@ static void report(struct cli *cli, const struct receipt_verdict *v, bool proved
 		(void)printf("  nobody said whose key that is: give the site's with --key\n");
 }
 
-bool verb_verify(struct cli *cli, int argc, char **argv, int *status, struct err *err)
-{
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'}, {"key", required_argument, NULL, 'k'}, {0}};
-	const char *given = NULL, *key;
-	struct receipt_verdict v;
-	char *text;
-	int opt;
+struct verify_options {
+	const char *key;
+};
 
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == 'k')
-			given = optarg;
-		else if (opt == 'j')
-			cli->json = true;
-		else
-			return verb_bad_option(argv, err);
-	}
-	if (argc - optind != 1)
-		return verb_misused(argv[0], "one file", err);
+static const struct flag flags[] = {
+	FLAG(TEXT, struct verify_options, key, .value = "FILE|KEY",
+		.help = "the site's public key, or a file with it (default: what the site\n"
+			"says; without either nobody vouches for the key)"),
+};
+
+static bool verify(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
+{
+	const struct verify_options *o = options;
+	struct receipt_verdict v;
+	const char *key;
+	char *text;
+
+	(void)nwords;
 	if (sodium_init() < 0)
 		return err_set(err, ERR_INTERNAL, "libsodium does not start");
-	if (!cli_read_file(cli->pool, argv[optind], RECEIPT_MAX, &text, err) ||
-		!(given ? key_read(cli, given, &key, err) : key_ask(cli, &key, err)) ||
+	if (!cli_read_file(cli->pool, words[0], RECEIPT_MAX, &text, err) ||
+		!(o->key ? key_read(cli, o->key, &key, err) : key_ask(cli, &key, err)) ||
 		!receipt_verify(cli->pool, text, strlen(text), key, &v, err))
 		return false;
 	if (cli->json)
@@ -126,3 +124,18 @@ bool verb_verify(struct cli *cli, int argc, char **argv, int *status, struct err
 	*status = !v.valid ? STATUS_RECEIPT_BAD : key ? 0 : STATUS_KEY_UNKNOWN;
 	return true;
 }
+
+const struct verb verb_verify = {
+	.name = "verify",
+	.usage = "FILE",
+	.summary = "check a receipt, without any site",
+	.about = "Exits with 0 (valid), 1 (changed: each member is named), 11 (whole, by a key "
+		 "that\n"
+		 "nobody vouched for) or 2 (no receipt). FILE - is standard input.",
+	VERB_FLAGS(struct verify_options, flags),
+	.least = 1,
+	.most = 1,
+	.wants = "one file",
+	.word = WORD_FILE,
+	.run = verify,
+};

@@ -1,43 +1,44 @@
 /*
  * asb watch: follows a run that is on its way, from its first row on.
  */
-#include <getopt.h>
-
 #include "cleanup.h"
 #include "cli.h"
 #include "json.h"
 #include "verbs.h"
 
-bool verb_watch(struct cli *cli, int argc, char **argv, int *status, struct err *err)
-{
-	static const struct option options[] = {
-		{"answer", required_argument, NULL, 'a'},
-		{"json", no_argument, NULL, 'j'},
-		{"log", no_argument, NULL, 'l'},
-		{"patch", required_argument, NULL, 'p'},
-		{0},
-	};
-	struct follow_options follow = {.answer = NULL};
-	CLEANUP(json) struct json_object *run = NULL;
-	const char *patch_file = NULL;
-	int opt;
+struct watch_options {
+	const char *answer, *patch;
+	bool log;
+};
 
-	opterr = 0;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == 'a')
-			follow.answer = optarg;
-		else if (opt == 'j')
-			cli->json = true;
-		else if (opt == 'l')
-			follow.log = true;
-		else if (opt == 'p')
-			patch_file = optarg;
-		else
-			return verb_bad_option(argv, err);
-	}
-	if (argc - optind != 1)
-		return verb_misused(argv[0], "which session?", err);
-	return cli_connect(cli, err) && follow_run(cli, argv[optind], &follow, &run, err) &&
-	       report_run(cli, run, patch_file, status, err);
+static const struct flag flags[] = {
+	FLAG(TEXT, struct watch_options, answer, .value = "TEXT",
+		.help = "the answer to every question (default: ask here)"),
+	FLAG(TEXT, struct watch_options, patch, .value = "FILE", .help = "store the patch in FILE"),
+	FLAG(BOOL, struct watch_options, log, .help = "print the raw output too"),
+};
+
+static bool watch(
+	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
+{
+	const struct watch_options *o = options;
+	const struct follow_options follow = {.answer = o->answer, .log = o->log};
+	CLEANUP(json) struct json_object *run = NULL;
+
+	(void)nwords;
+	return cli_connect(cli, err) && follow_run(cli, words[0], &follow, &run, err) &&
+	       report_run(cli, run, o->patch, status, err);
 }
+
+const struct verb verb_watch = {
+	.name = "watch",
+	.usage = "SESSION",
+	.summary = "follow a run until it ends or waits for an answer",
+	.about = "On a terminal the last line shows how far it is. Ctrl-C ends the watching alone.",
+	VERB_FLAGS(struct watch_options, flags),
+	.least = 1,
+	.most = 1,
+	.wants = "which session?",
+	.word = WORD_SESSION,
+	.run = watch,
+};

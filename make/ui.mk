@@ -11,4 +11,8 @@ ui: all ## T=name: the screens in a browser, on a site of their own (MODE=debug)
 lighthouse: ## what Lighthouse says of landing, sign-in, runs and a run
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) MODE=debug all
 	$(Q)tests/ui/lighthouse
-.PHONY: static ui lighthouse
+
+firefox: ## the screens in firefox-esr, a second engine (smoke)
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) MODE=debug all
+	$(Q)tests/ui/firefox
+.PHONY: static ui lighthouse firefox

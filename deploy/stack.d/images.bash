@@ -20,7 +20,7 @@ images_up() {
 # The engines that the site's boxes may be containers of.
 container_engines() {
 	sed -n 's/^BOX_RUNTIMES\{0,1\}=//p' "$STATE/conf/site.conf" | tr ' ' '\n' |
-		awk '($1 == "podman" || $1 == "docker") && !seen[$1]++'
+		awk '($1 == "podman" || $1 == "docker" || $1 == "msb") && !seen[$1]++'
 }
 
 # The image and its template, by key: nothing to do where the key is there. What "base" means is the site's
@@ -61,15 +61,16 @@ image_own() {
 		cp "$from" "$STATE/recipes/$name.new"
 		;;
 	--image)
-		from=${from#oci:}
-		podman image exists "$from" || podman pull -q "$from" >/dev/null || fail "podman cannot get $from"
-		image_oci "$name" "$from"
+		# oci:REFERENCE is create_sandbox's word for one of a registry; oci:/PATH is a folder
+		[[ $from =~ ^oci:[^./] ]] && from=${from#oci:}
+		podman image exists "$from" || from=$(podman pull -q "$from") || fail "podman cannot get $3"
+		image_oci "$name" "$from" "$3"
 		;;
 	--dockerfile)
 		[ -f "$from" ] || fail "no file $from"
 		podman build -q --isolation chroot -t "localhost/asb-$name" -f "$from" "$(dirname "$from")" >/dev/null ||
 			fail "podman could not build $from"
-		image_oci "$name" "localhost/asb-$name"
+		image_oci "$name" "localhost/asb-$name" "localhost/asb-$name"
 		;;
 	*) fail "one of --recipe, --image and --dockerfile" ;;
 	esac
@@ -81,9 +82,10 @@ image_own() {
 	say "boxes may have the image $name"
 }
 
-# image_oci NAME REFERENCE: its recipe, of the image that podman has by that name now
+# image_oci NAME REFERENCE FROM: its recipe, of the image that podman has by that name now; FROM is what a person said
 image_oci() {
 	local id
 	id=$(podman image inspect --format '{{.Id}}' "$2") || fail "podman has no image $2"
-	printf 'like base\noci %s %s\n' "$2" "$id" >"$STATE/recipes/$1.new"
+	[[ $3 != *[[:space:]]* ]] || fail "$3: a name without spaces"
+	printf 'like base\noci %s %s\n' "$3" "$id" >"$STATE/recipes/$1.new"
 }

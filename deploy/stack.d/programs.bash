@@ -126,6 +126,8 @@ supervisor_conf() {
 		spawn) program spawn 20 10 "$STATE/lib/bin/asb-spawn" ;;
 		gate) program gate 30 10 "$STATE/lib/bin/asb-gate" ;;
 		worker) program worker 40 15 "$STATE/lib/bin/asb-worker" ;;
+		# stopped before nginx is, which carries the last answer of each wait
+		live) program live 70 10 "$STATE/lib/bin/asb-live" ;;
 		*) program "$name" 50 10 "$STATE/lib/bin/asb-$name" ;;
 		esac
 		names+=("$name")
@@ -141,7 +143,8 @@ supervisor_conf() {
 # nginx's templates: @NAME@ becomes this site's value
 nginx_conf() {
 	[ -f "$STATE/lib/nginx/dev.conf.in" ] || return 0
-	sed -e "s|@PORT@|$PORT|g" -e "s|@URL@|$URL|g" -e "s|@STATE_DIR@|$STATE|g" -e "s|@RUN_DIR@|$RUN|g" \
+	door_conf >"$STATE/nginx/door.conf"
+	sed -f <(door_sed) -e "s|@PORT@|$PORT|g" -e "s|@URL@|$URL|g" -e "s|@STATE_DIR@|$STATE|g" -e "s|@RUN_DIR@|$RUN|g" \
 		-e "s|@LIB_DIR@|$STATE/lib|g" -e "s|@TEMP_DIR@|$STATE/nginx|g" -e "s|@SITE@|$SITE|g" \
 		"$STATE/lib/nginx/dev.conf.in" >"$STATE/conf/nginx.conf.new"
 	if ! cmp -s "$STATE/conf/nginx.conf.new" "$STATE/conf/nginx.conf"; then
@@ -215,7 +218,7 @@ programs_up() {
 	[ -f "$STATE/conf/nginx.conf" ] && have asb-web || return 0
 	for i in $(seq 150); do
 		: "$i"
-		[ "$(curl -s -o /dev/null -w '%{http_code}' --max-time 2 "$URL/healthz")" != 200 ] || return 0
+		[ "$(curl -s -o /dev/null -w '%{http_code}' --max-time 2 -H "Host: ${URL#*://}" "http://127.0.0.1:$PORT/healthz")" != 200 ] || return 0
 		sleep 0.2
 	done
 	supervisor_ctl status >&2 || true

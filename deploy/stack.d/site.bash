@@ -31,7 +31,8 @@ fi
 site_numbers() {
 	UID_BASE=0
 	[ "$ROOT" = 1 ] && UID_BASE=$((${BOX_UID_BASE:-1900000000} + 256 * RANGE))
-	URL=http://127.0.0.1:$PORT
+	door_load
+	URL=${DOOR_URL:-http://127.0.0.1:$PORT}
 	return 0
 }
 uid_of() {
@@ -226,7 +227,8 @@ site_env() {
 site_signin() {
 	local answer
 	answer=$(printf 'Authorization: Bearer %s\n' "$(cat "$STATE/secrets/operator.token")" |
-		curl -sS --max-time 10 -H @- -H 'Content-Type: application/json' -d '{}' "$URL/signin_code.json") ||
+		curl -sS --max-time 10 -H @- -H "Host: ${URL#*://}" -H 'Content-Type: application/json' -d '{}' \
+			"http://127.0.0.1:$PORT/signin_code.json") ||
 		fail "the site does not answer at $URL"
 	grep -o '"url":"[^"]*"' <<<"$answer" | cut -d '"' -f 4 | grep . || fail "no sign-in code: $answer"
 }
