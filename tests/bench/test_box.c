@@ -63,7 +63,6 @@ static void once(struct vms *v, double took[STEP__COUNT])
 	CLEANUP(json) struct json_object *hello = NULL, *ready = NULL;
 	double from = now_ms(), last = from, again[AGAIN_TIMES];
 	struct err err = {0};
-	uint32_t stream;
 	struct vm vm;
 
 	vm_start(v, &v->tpl, &vm);
@@ -73,10 +72,7 @@ static void once(struct vms *v, double took[STEP__COUNT])
 	need(boxlink_welcome(&vm.link, "bench", time_now_ms(), 60000, &ready, &err), "welcome",
 		&err);
 	took[READY] = lap(&last);
-	stream = vm.next_stream++;
-	need(boxlink_send(&vm.link, WIRE_PROBE, stream, "{}", &err) &&
-			boxlink_expect(&vm.link, WIRE_PROBE, stream, 60000, NULL, &err),
-		"probe", &err);
+	need(vm_probe(&vm, NULL, &err), "probe", &err);
 	took[PROBE] = lap(&last);
 	exec_once(&vm);
 	took[EXEC] = lap(&last);

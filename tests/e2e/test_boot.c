@@ -259,8 +259,7 @@ static void test_there_is_no_network_card(void **state)
 		vm_output(&vms, &vm, "cat /sys/bus/pci/devices/*/class | grep -c ^0x02 || true"),
 		"0\n");
 	assert_int_equal(nics_by_qemu(), 0);
-	assert_done(boxlink_send(&vm.link, WIRE_PROBE, 0, "{}", err));
-	assert_done(boxlink_expect(&vm.link, WIRE_PROBE, 0, 60000, &probe, err));
+	assert_done(vm_probe(&vm, &probe, err));
 	assert_true(json_get_bool(probe, "sealed", &sealed));
 	assert_true(sealed);
 	/* the counting sees a card where there is one */

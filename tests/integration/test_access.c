@@ -123,7 +123,7 @@ static void test_csrf_matrix(void **state)
 		assert_in_range(legal, 3, 15);
 		actions_seen++;
 	}
-	assert_int_equal(actions_seen, 11);
+	assert_int_equal(actions_seen, 15);
 	assert_int_equal(testdb_i64("SELECT count(*) FROM runs"), 0);
 	assert_int_equal(testdb_i64("SELECT count(*) FROM boxes"), 0);
 }

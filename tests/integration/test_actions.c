@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "action.h"
+#include "buf.h"
 #include "cleanup.h"
+#include "mcp_result.h"
 #include "pool.h"
 #include "testdb.h"
 #include "testweb.h"
@@ -90,6 +92,9 @@ static void test_reads(void **state)
 	a = testweb_ask(pool, "GET", "/healthz", (const char *const[]){HOST, NULL}, NULL, 0);
 	assert_int_equal(a.status, 200);
 	assert_string_equal(a.body, "{\"ok\":true}");
+	a = testweb_ask(pool, "GET", "/openapi.json", (const char *const[]){HOST, NULL}, NULL, 0);
+	assert_int_equal(a.status, 200);
+	assert_string_equal(testweb_get(pool, &a, "openapi"), "3.1.0");
 	a = testweb_ask(pool, "HEAD", "/healthz", (const char *const[]){HOST, NULL}, NULL, 0);
 	assert_int_equal(a.status, 200);
 	assert_non_null(strstr(a.head, "Content-Length: 11\r\n"));
@@ -108,8 +113,9 @@ static void test_reads(void **state)
 static void test_other_accounts(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
-	static const char *const paths[] = {"/watch.json?", "/log.json?", "/trace.json?",
-		"/egress.json?", "/log_search.json?q=x&", "/log.txt?", "/log.ndjson?"};
+	static const char *const paths[] = {"/watch.json?", "/status.json?", "/log.json?",
+		"/trace.json?", "/egress.json?", "/log_search.json?q=x&", "/log.txt?",
+		"/log.ndjson?"};
 	const char *run = delegate(pool);
 	struct answer a;
 
@@ -206,6 +212,62 @@ static void test_teardown(void **state)
 	assert_int_equal(a.status, 404);
 }
 
+static void test_status(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	const char *run = delegate(pool);
+	struct answer a = testweb_operator(
+		pool, "GET", pool_printf(pool, "/status.json?session=%s", run), NULL);
+
+	(void)state;
+	assert_int_equal(a.status, 200);
+	assert_string_equal(testweb_get(pool, &a, "session"), run);
+	assert_string_equal(testweb_get(pool, &a, "text"), "run:queued");
+	a = testweb_operator(pool, "GET",
+		pool_printf(pool, "/status.json?session=%s&wait_ms=600000", run), NULL);
+	assert_string_equal(a.internal,
+		pool_printf(pool, "/internal/wait?run=%s&wait_ms=600000&account=1&turn=0", run));
+	a = testweb_operator(pool, "GET",
+		pool_printf(pool, "/status.json?session=%s&wait_ms=600001", run), NULL);
+	assert_int_equal(a.status, 422);
+	a = testweb_operator(
+		pool, "GET", "/status.json?session=run-nosuch%0d%0aX:y&wait_ms=1", NULL);
+	assert_int_equal(a.status, 404);
+	assert_null(a.internal);
+}
+
+/* Where asb-live is not there nginx asks here, with the wait's own query. */
+static void test_accepted(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	CLEANUP(buf) struct buf mcp = BUF_INIT(4096);
+	const struct mcp_call call = {MCP_LEGACY, "2025-06-18", "0", "delegate", NULL};
+	const char *run = delegate(pool);
+	struct answer a = testweb_operator(pool, "GET",
+		pool_printf(pool, "/accepted.json?run=%s&wait_ms=5&account=1&turn=1", run), NULL);
+
+	(void)state;
+	assert_int_equal(a.status, 202);
+	assert_string_equal(testweb_get(pool, &a, "session"), run);
+	mcp_call_print(&mcp, &call);
+	a = testweb_operator(pool, "GET",
+		pool_printf(pool, "/accepted.json?run=%s&wait_ms=5&account=1&turn=1&mcp=%s", run,
+			mcp.data),
+		NULL);
+	assert_int_equal(a.status, 200);
+	assert_string_equal(testweb_get(pool, &a, "id"), "0");
+	assert_string_equal(testweb_get(pool, &a, "result.structuredContent.session"), run);
+	assert_non_null(strstr(testweb_get(pool, &a, "result.content.0.text"), "call status"));
+	a = testweb_operator(pool, "GET",
+		pool_printf(pool, "/accepted.json?run=run-nosuch&mcp=%s", mcp.data), NULL);
+	assert_int_equal(a.status, 200);
+	assert_string_equal(testweb_get(pool, &a, "result.isError"), "true");
+	a = testweb_operator(pool, "GET", "/accepted.json?run=run-nosuch", NULL);
+	assert_int_equal(a.status, 404);
+	a = testweb_operator(pool, "GET", "/accepted.json?run=a&box=b", NULL);
+	assert_int_equal(a.status, 422);
+}
+
 static void test_exec(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
@@ -228,6 +290,11 @@ static void test_exec(void **state)
 	a = testweb_operator(pool, "GET", pool_printf(pool, "/exec.json?exec=%s", exec), NULL);
 	assert_int_equal(a.status, 200);
 	assert_string_equal(testweb_get(pool, &a, "exec"), exec);
+	a = testweb_operator(
+		pool, "GET", pool_printf(pool, "/exec.json?exec=%s&wait_ms=5", exec), NULL);
+	assert_string_equal(a.internal,
+		pool_printf(
+			pool, "/internal/wait?exec=%s&wait_ms=5&account=1&turn=0&read=1", exec));
 	a = testweb_operator(pool, "POST", "/exec.json",
 		pool_printf(
 			pool, "{\"session\":\"%s\",\"code\":\"exit 3\",\"wait_ms\":1000000}", run));
@@ -254,6 +321,9 @@ static void test_exec(void **state)
 	assert_int_equal(a.status, 422);
 	a = testweb_operator(pool, "GET", "/exec.json?exec=exec-nosuchnosuchnosu", NULL);
 	assert_int_equal(a.status, 404);
+	a = testweb_operator(pool, "GET", "/exec.json?exec=a%0d%0aX-Y:z&wait_ms=5", NULL);
+	assert_int_equal(a.status, 404);
+	assert_null(a.internal);
 	testdb_exec("UPDATE boxes SET state = 'failed' WHERE id = (SELECT box_id FROM runs WHERE "
 		    "name = '%s')",
 		run);
@@ -375,6 +445,8 @@ int main(void)
 		cmocka_unit_test(test_other_accounts),
 		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_teardown),
+		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_accepted),
 		cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_errors_show_no_internals),

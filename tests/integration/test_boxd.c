@@ -354,7 +354,13 @@ static void test_probe_and_metrics(void **state)
 	boxd_open(&p, "cgroup");
 	start = time_boot_ms();
 	boxd_say(&p, WIRE_PROBE, 4, "{}");
-	text = boxd_expect(&p, WIRE_PROBE, 4);
+	/* where this host has no network either, the gate is asked; it is us */
+	while (p.frame.type != WIRE_PROBE) {
+		assert_true(boxd_next(&p));
+		if (p.frame.type == WIRE_OPEN)
+			boxd_say(&p, WIRE_REFUSE, p.frame.stream, "{\"reason\":\"sealed\"}");
+	}
+	text = boxd_text(&p);
 	assert_true(time_boot_ms() - start < 2000);
 	assert_true(text_has_prefix(text, "{\"nics\":["));
 	assert_non_null(strstr(text, "\"tcp\":\""));

@@ -174,16 +174,19 @@ static void credit_holds_the_answer_back(void **state)
 			"Content-Type: application/x-git-upload-pack-request\r\nContent-Length: "
 			"%zu\r\n\r\n%s",
 			strlen(want), want));
-	for (int64_t until = time_boot_ms() + 1500; time_boot_ms() < until;) {
+	/* what comes is waited for; and then nothing more for a second */
+	for (int64_t until = time_boot_ms() + 30000; time_boot_ms() < until;) {
 		struct pollfd pfd = {.fd = p.fd, .events = POLLIN};
 		bool more;
 
 		assert_true(wire_decode(&p.in, &f, &more, &err));
 		if (more && f.type == WIRE_DATA)
 			got += f.length;
-		else if (!more && poll(&pfd, 1, 200) == 1)
+		else if (!more && poll(&pfd, 1, got ? 1000 : 30000) == 1)
 			wire_decoder_grew(&p.in,
 				(size_t)recv(p.fd, wire_decoder_room(&p.in, 65536), 65536, 0));
+		else if (!more)
+			break;
 	}
 	assert_true(got > 0 && got <= WIRE_WINDOW);
 	gate_peer_credit(&p, S(2), 64 << 20);

@@ -120,6 +120,8 @@ static void a_closed_window_and_a_run_reach_none(void **state)
 				       GET("/git/git.test/owner/name.git/info/refs"
 					   "?service=git-upload-pack")),
 		"this box is sealed"));
+	/* what boxd asks for its proof: refused as well, but no row of somebody's doing */
+	assert_non_null(strstr(ask(&p, S(5), GET(WIRE_SEAL_PATH)), "HTTP/1.1 403"));
 	testdb_exec("UPDATE boxes SET purpose = 'run', egress = 'run' WHERE name = '" GATE_BOX "'");
 	assert_non_null(strstr(ask(&p, S(3), GET("/pkg/pypi/simple/asb-greeting/")),
 		"name them when it is created"));
@@ -129,6 +131,7 @@ static void a_closed_window_and_a_run_reach_none(void **state)
 	assert_int_equal(testdb_i64("SELECT count(*) FROM egress WHERE NOT allowed AND reason = "
 				    "'sealed'"),
 		3);
+	assert_non_null(strstr(ask(&p, S(6), GET(WIRE_SEAL_PATH)), "ASB_PKG_NPM"));
 	gate_peer_close(&p);
 }
 

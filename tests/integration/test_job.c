@@ -264,7 +264,8 @@ static void test_a_committed_completion_wins_against_the_reaper(void **state)
 			_exit(job_reap(db, &reaped, &err) && !reaped ? 0 : 1);
 		}
 		while (!testdb_i64(
-			"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+			"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+			" AND datname = current_database()"))
 			(void)usleep(10000);
 		assert_true(db_commit(&tx, &err));
 	}

@@ -57,7 +57,8 @@ static void test_opens_with_hello_and_snapshot(void **state)
 	assert_true(fcgiclient_event(&c, &e, LIVE_MS));
 	assert_int_equal(fcgiclient_status(&c), 200);
 	assert_string_equal(fcgiclient_header(&c, "Content-Type"), "text/event-stream");
-	assert_string_equal(fcgiclient_header(&c, "Cache-Control"), "no-store");
+	assert_string_equal(
+		fcgiclient_header(&c, "Cache-Control"), "no-store, no-cache, no-transform");
 	assert_string_equal(fcgiclient_header(&c, "X-Accel-Buffering"), "no");
 	assert_string_equal(fcgiclient_header(&c, "X-Content-Type-Options"), "nosniff");
 	assert_string_equal(fcgiclient_header(&c, "Content-Length"), "");
@@ -286,14 +287,16 @@ static void test_lost_connections_lose_nothing(void **state)
 	livesite_trace(run, 1, 1);
 	livesite_next(&c, &e, "trace");
 	assert_int_equal(testdb_i64("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-				    " WHERE application_name = 'asb-live listen'"),
+				    " WHERE application_name = 'asb-live listen'"
+				    " AND datname = current_database()"),
 		1);
 	livesite_trace(run, 2, 3);
 	livesite_next(&c, &e, "trace");
 	livesite_next(&c, &e, "trace");
 	assert_int_equal(livesite_number(&e, "seq"), 3);
 	assert_int_equal(testdb_i64("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-				    " WHERE application_name = 'asb-live'"),
+				    " WHERE application_name = 'asb-live'"
+				    " AND datname = current_database()"),
 		1);
 	livesite_trace(run, 4, 4);
 	livesite_next(&c, &e, "trace");

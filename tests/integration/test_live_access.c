@@ -12,6 +12,7 @@
 #include "encode.h"
 #include "livesite.h"
 #include "testdb.h"
+#include "token.h"
 
 static struct livesite site;
 static int64_t account;
@@ -97,7 +98,7 @@ static void test_revoked_session_ends(void **state)
 		(long long)account, hex);
 	fcgiclient_open(&c, site.socket, "GET", "/watch.sse?session=run-session", headers, NULL, 0);
 	livesite_next(&c, &e, "hello");
-	(void)fcgiclient_finish(&c, 4500);
+	(void)fcgiclient_finish(&c, 1500);
 	assert_false(c.eof); /* it outlives a check while the session is good */
 	testdb_exec("DELETE FROM sessions");
 	assert_true(fcgiclient_finish(&c, LIVE_MS));
@@ -106,11 +107,57 @@ static void test_revoked_session_ends(void **state)
 	fcgi_event_done(&e);
 }
 
+/* A key that is revoked keeps no stream, and another's goes on. */
+static void test_revoked_key_ends(void **state)
+{
+	const char *headers[] = {"Host: 127.0.0.1", NULL, NULL};
+	char keys[2][TOKEN_SIZE], bearers[2][100], url[100];
+	unsigned char hash[SHA256_SIZE];
+	char hex[2 * SHA256_SIZE + 1];
+	struct fcgiclient c[2];
+	struct fcgi_event e = {0};
+
+	(void)state;
+	(void)livesite_run("run-key", account);
+	for (int i = 0; i < 2; i++) {
+		token_make(TOKEN_KEY, keys[i]);
+		sha256(keys[i], strlen(keys[i]), hash);
+		hex_encode(hash, sizeof(hash), hex);
+		testdb_exec("INSERT INTO api_keys (account_id, user_id, name, title, prefix, "
+			    "key_sha256, scopes, created_by) SELECT %lld, min(id), 'key-%d', 't', "
+			    "'p', '\\x%s', 'run:read', 'x' FROM users",
+			(long long)account, i, hex);
+		(void)snprintf(
+			bearers[i], sizeof(bearers[i]), "Authorization: Bearer %.55s", keys[i]);
+		headers[1] = bearers[i];
+		fcgiclient_open(
+			&c[i], site.socket, "GET", "/watch.sse?session=run-key", headers, NULL, 0);
+		livesite_next(&c[i], &e, "hello");
+	}
+	assert_int_equal(
+		testdb_i64("SELECT count(*) FROM api_keys WHERE last_used_at IS NOT NULL"), 2);
+	testdb_exec("UPDATE api_keys SET revoked_at = now() WHERE name = 'key-0'");
+	assert_true(fcgiclient_finish(&c[0], LIVE_MS));
+	(void)fcgiclient_finish(&c[1], 1500);
+	assert_false(c[1].eof);
+	fcgiclient_close(&c[0]);
+	fcgiclient_close(&c[1]);
+	headers[1] = bearers[0];
+	expect_error("/watch.sse?session=run-key", headers, 401, "\"token\"");
+	headers[1] = bearers[1];
+	expect_error("/watch.sse?session=run-none", headers, 404, "\"not_found\"");
+	/* not even the right one, in the address */
+	(void)snprintf(url, sizeof(url), "/events.sse?k=%s", keys[1]);
+	expect_error(url, headers, 400, "\"token_in_url\"");
+	fcgi_event_done(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_revoked_session_ends),
+		cmocka_unit_test(test_revoked_key_ends),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

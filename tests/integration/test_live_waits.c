@@ -164,6 +164,9 @@ static void test_waits_for_a_sandbox(void **state)
 	assert_false(fcgiclient_finish(&c, 200));
 	sandbox_to(leaks, "failed", "network_leak");
 	answered(&c, 502, "\"reason\":\"network_leak\"");
+	/* who only reads is told how it is */
+	livesite_get(&site, &c, "/internal/wait?box=box-leaks&wait_ms=50000&read=1", NULL);
+	answered(&c, 200, "{\"sandboxes\" : [{\"sandbox_id\" : \"box-leaks\"");
 	/* a box of a run is no sandbox */
 	(void)livesite_run("run-box", account);
 	wait_open_at(&c, "box", testdb_i64("SELECT box_id FROM runs WHERE name = 'run-box'"),
@@ -188,6 +191,7 @@ static void test_waits_for_a_run_in_a_sandbox(void **state)
 			502},
 	};
 	int64_t box = sandbox("box-runs");
+	char url[80];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -206,6 +210,10 @@ static void test_waits_for_a_run_in_a_sandbox(void **state)
 			    "|| id)",
 			rows[i].end, (long long)exec);
 		answered(&c, rows[i].status, rows[i].has);
+		(void)snprintf(url, sizeof(url), "/internal/wait?exec=%lld&wait_ms=50000&read=1",
+			(long long)exec);
+		livesite_get(&site, &c, url, NULL);
+		answered(&c, 200, "\"process_id\" : \"exec-sandbox");
 	}
 }
 

@@ -310,6 +310,58 @@ static void test_sandboxes_lists_what_lives(void **state)
 		pool, "GET", pool_printf(pool, "/sandboxes.json?sandbox_id=%s", ended), NULL);
 	assert_string_equal(get(&a, "sandboxes.0.status"), "destroyed");
 	assert_null(strstr(a.body, lives));
+	a = testweb_operator(pool, "GET",
+		pool_printf(pool, "/sandboxes.json?sandbox_id=%s&wait_ms=9", lives), NULL);
+	assert_string_equal(a.internal,
+		pool_printf(
+			pool, "/internal/wait?box=%s&wait_ms=9&account=1&turn=0&read=1", lives));
+	a = testweb_operator(pool, "GET", "/sandboxes.json?wait_ms=9", NULL);
+	assert_int_equal(a.status, 422);
+	a = testweb_operator(pool, "GET", "/sandboxes.json?sandbox_id=a%0aX:b&wait_ms=9", NULL);
+	assert_int_equal(a.status, 422);
+	assert_null(a.internal);
+}
+
+/* What ran there, newest first; to look is no use, so that a page does not keep a sandbox alive. */
+static void test_processes(void **state)
+{
+	const char *sandbox = make(), *other = make(), *first, *second;
+	const char *url = pool_printf(pool, "/processes.json?sandbox_id=%s", sandbox);
+	struct answer a = testweb_operator(pool, "GET", url, NULL);
+
+	(void)state;
+	assert_int_equal(a.status, 200);
+	assert_string_equal(get(&a, "sandbox.sandbox_id"), sandbox);
+	assert_string_equal(get(&a, "total"), "0");
+	a = run_in(sandbox, "\"code\":\"print(1)\",\"files\":{\"a/b.txt\":\"x\"}");
+	first = get(&a, "process_id");
+	a = run_in(sandbox, "\"code\":\"print(2)\",\"background\":true");
+	second = get(&a, "process_id");
+	(void)run_in(other, "\"code\":\"elsewhere()\"");
+	testdb_exec("UPDATE boxes SET used_at = now() - interval '1 h' WHERE name = '%s'", sandbox);
+	a = testweb_operator(pool, "GET", url, NULL);
+	assert_string_equal(get(&a, "total"), "2");
+	assert_string_equal(get(&a, "processes.0.process_id"), second);
+	assert_string_equal(get(&a, "processes.0.background"), "true");
+	assert_string_equal(get(&a, "processes.1.process_id"), first);
+	assert_string_equal(get(&a, "processes.1.code"), "print(1)");
+	assert_string_equal(get(&a, "processes.1.code_bytes"), "8");
+	assert_string_equal(get(&a, "processes.1.files.0"), "a/b.txt");
+	assert_string_equal(get(&a, "processes.1.receipt"), "false");
+	assert_null(strstr(a.body, "elsewhere"));
+	assert_int_equal(testdb_i64("SELECT count(*) FROM boxes WHERE name = '%s'"
+				    " AND used_at < now() - interval '59 min'",
+				 sandbox),
+		1);
+	a = testweb_operator(pool, "GET", pool_printf(pool, "%s&limit=1", url), NULL);
+	assert_string_equal(get(&a, "total"), "2");
+	assert_string_equal(get(&a, "processes.1.process_id"), "");
+	box_ends(sandbox, "gone", "operator");
+	a = testweb_operator(pool, "GET", url, NULL);
+	assert_string_equal(get(&a, "sandbox.status"), "destroyed");
+	assert_string_equal(get(&a, "processes.0.process_id"), second);
+	a = testweb_operator(pool, "GET", "/processes.json?sandbox_id=box-none", NULL);
+	assert_int_equal(a.status, 404);
 }
 
 static void test_capabilities(void **state)
@@ -364,6 +416,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_logs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_destroy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sandboxes_lists_what_lives, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_capabilities, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_layers, setup, teardown),
 	};

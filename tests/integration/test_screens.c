@@ -216,6 +216,39 @@ static void test_unknown_is_null(void **state)
 	assert_non_null(strstr(a.body, "\"files\": null"));
 }
 
+/* A run with two trees names the newest patch and bundle of each, those that are whole alone. */
+static void test_patches_of_trees(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	struct run_made run = fixture_run(web, ACCOUNT);
+	struct run_made other = fixture_run(web, ACCOUNT);
+	struct answer a;
+
+	(void)state;
+	(void)get(pool, &a, pool_printf(pool, "/watch.json?session=%s", run.name));
+	SAYS("patches.0", "");
+	testdb_exec(
+		"INSERT INTO blobs (account_id, run_id, name, kind, file_name, size_bytes, added,"
+		" complete) VALUES (1, %ld, 'blob-z1', 'patch', 'zebra.patch', 1, 1, true),"
+		" (1, %ld, 'blob-a1', 'patch', 'ant.patch', 1, 1, true),"
+		" (1, %ld, 'blob-zb', 'bundle', 'zebra.bundle', 7, NULL, true),"
+		" (1, %ld, 'blob-z2', 'patch', 'zebra.patch', 2, 9, true),"
+		" (1, %ld, 'blob-a2', 'patch', 'ant.patch', 2, 9, false),"
+		" (1, %ld, 'blob-o1', 'patch', 'other.patch', 2, 9, true)",
+		(long)run.run_id, (long)run.run_id, (long)run.run_id, (long)run.run_id,
+		(long)run.run_id, (long)other.run_id);
+	(void)get(pool, &a, pool_printf(pool, "/watch.json?session=%s", run.name));
+	SAYS("patches.0.blob", "blob-z2");
+	SAYS("patches.0.tree", "zebra");
+	SAYS("patches.0.added", "9");
+	SAYS("patches.1.blob", "blob-a1");
+	SAYS("patches.1.tree", "ant");
+	SAYS("patches.2", "");
+	SAYS("bundles.0.tree", "zebra");
+	SAYS("bundles.0.size_bytes", "7");
+	SAYS("bundles.1", "");
+}
+
 static void test_hostile_title(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
@@ -407,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_site),
 		cmocka_unit_test(test_facts_of_a_run),
 		cmocka_unit_test(test_unknown_is_null),
+		cmocka_unit_test(test_patches_of_trees),
 		cmocka_unit_test(test_hostile_title),
 		cmocka_unit_test(test_trace_pages),
 		cmocka_unit_test(test_trace_of_long_rows),

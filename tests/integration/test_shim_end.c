@@ -104,7 +104,7 @@ static void test_bye(void **state)
 
 static void test_deadman(void **state)
 {
-	static const char *const env[] = {"ASB_SHIM_DEADMAN_MS=1000", NULL};
+	static const char *const env[] = {"ASB_SHIM_DEADMAN_MS=2500", NULL};
 	struct peerlink p;
 	struct wire_frame f;
 	struct rig rig;
@@ -117,7 +117,7 @@ static void test_deadman(void **state)
 	for (int i = 0; i < 8; i++) {
 		send_json(&p.link, WIRE_PING, 0, "x");
 		want_frame(&p.link, WIRE_PONG, 0, &f);
-		(void)usleep(250000);
+		(void)usleep(400000);
 	}
 	assert_false(gone_within(rig.box, 1));
 	assert_true(gone_within(rig.box, GONE_MS));

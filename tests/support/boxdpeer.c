@@ -76,6 +76,11 @@ static const char *text_of(const struct wire_frame *f)
 	return text;
 }
 
+const char *boxd_text(const struct boxd_peer *p)
+{
+	return text_of(&p->frame);
+}
+
 const char *boxd_expect(struct boxd_peer *p, enum wire_type type, uint32_t stream)
 {
 	do

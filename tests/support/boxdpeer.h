@@ -39,6 +39,8 @@ void boxd_say(struct boxd_peer *p, enum wire_type type, uint32_t stream, const c
 void boxd_credit(struct boxd_peer *p, uint32_t stream, uint64_t value);
 /* The next frame; false: the connection has ended. */
 bool boxd_next(struct boxd_peer *p);
+/* What the last frame says. */
+const char *boxd_text(const struct boxd_peer *p);
 /* The next frame of this type, others skipped; its payload as text, in a static buffer. */
 const char *boxd_expect(struct boxd_peer *p, enum wire_type type, uint32_t stream);
 /* Runs a script as the agent to its EXIT; output (stdout and stderr) in *out; EXIT's text. */

@@ -175,3 +175,19 @@ double now_ms(void)
 	(void)clock_gettime(CLOCK_BOOTTIME, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
+
+bool vm_probe(struct vm *vm, struct json_object **out, struct err *err)
+{
+	static const char no[] = "{\"reason\":\"sealed\"}";
+	uint32_t stream = vm->next_stream++;
+	struct wire_frame f;
+
+	if (!boxlink_send(&vm->link, WIRE_PROBE, stream, "{}", err))
+		return false;
+	do {
+		if (!boxlink_next(&vm->link, 60000, &f, err))
+			return false;
+	} while (f.type != WIRE_OPEN);
+	return boxlink_send(&vm->link, WIRE_REFUSE, f.stream, no, err) &&
+	       boxlink_expect(&vm->link, WIRE_PROBE, stream, 60000, out, err);
+}

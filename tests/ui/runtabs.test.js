@@ -1,4 +1,5 @@
 /* The run page's other tabs, its dialog, and what it shows when there is nothing to show. */
+import assert from 'node:assert/strict'
 import { test, url } from './lib/harness.js'
 import { screen } from './lib/judge.js'
 import { go, name } from './lib/runstates.js'
@@ -14,6 +15,36 @@ const SCREENS = [
 ]
 for (const [title, state, tab, wait] of SCREENS)
 	test(`screen: run, ${title}`, (t) => screen(t, `run-${title}`, go(state, tab, wait)))
+
+test('screen: run, patches of several trees; each is shown, and counted together', (t) =>
+	screen(t, 'run-patch-trees', async (page) => {
+		await go('trees', 'patch', '.d-row')(page)
+		await page.locator('.tab[aria-current]', { hasText: '+14 −5' }).waitFor()
+		assert.equal(await page.locator('.d-file', { hasText: 'retry.ts' }).count(), 1)
+		await page.locator('.patch-trees a', { hasText: 'site' }).click()
+		await page.locator('.d-file', { hasText: 'index.html' }).waitFor()
+		assert.equal(await page.locator('.d-file').count(), 1, 'of that tree alone')
+		assert.match(page.url(), /\/patch\?tree=site$/)
+		await page.reload()
+		await page.locator('.d-file', { hasText: 'index.html' }).waitFor()
+		const [got] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download patch' }).click()])
+		assert.equal(got.suggestedFilename(), 'site.patch')
+	}))
+
+test('screen: run, a patch side by side: what took the place of what stands beside it', (t) =>
+	screen(t, 'run-patch-split', async (page) => {
+		await page.setViewportSize({ width: 1440, height: 900 })
+		await go('finished', 'patch', '.d-row')(page)
+		await page.getByRole('button', { name: 'Side by side' }).click()
+		const pair = page.locator('.d-pair', { hasText: 'Date.now()' }).first()
+		await pair.waitFor()
+		assert.match(await pair.locator('.d-half.del').innerText(), /return Date\.now\(\)/)
+		assert.match(await pair.locator('.d-half.add').innerText(), /this\.clock\.now\(\)/)
+		const [left, right] = await Promise.all(['.del', '.add'].map((c) => pair.locator(`.d-half${c}`).boundingBox()))
+		assert(Math.abs(left.y - right.y) < 1 && right.x >= left.x + left.width - 1, 'in one row')
+		await page.reload()
+		await page.locator('.d-pair').first().waitFor()
+	}, { sizes: ['desktop'] }))
 
 test('screen: run, files with previews', (t) =>
 	screen(t, 'run-files-open', async (page) => {

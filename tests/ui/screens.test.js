@@ -1,7 +1,7 @@
 /* Every screen with rows in every state: axe, layout, targets, pictures. */
 import assert from 'node:assert/strict'
 import { comes, seed, seedName, sql, test, url } from './lib/harness.js'
-import { axe, noOverflow, screen } from './lib/judge.js'
+import { axe, noOverflow, repainted, screen, targets } from './lib/judge.js'
 
 const runs = async (page) => {
 	await page.goto(`${url}/dashboard/runs`)
@@ -106,6 +106,57 @@ test('runs: by keys alone', async (t) => {
 	await page.keyboard.type('c?/')
 	assert.equal(await page.getByLabel('What is to be done?').inputValue(), 'c?/', 'keys in a field are text')
 	await page.getByLabel('What is to be done?').fill('')
+})
+
+test('the palette finds runs by their words and acts by their names, from the keyboard', async (t) => {
+	for (const size of ['desktop', 'phone']) {
+		const page = await t.page({ size })
+		await runs(page)
+		if (size === 'phone') {
+			await page.getByRole('button', { name: 'More', exact: true }).click()
+			await page.getByRole('menuitem', { name: 'Find a run or a command' }).click()
+		} else await page.keyboard.press('Control+k')
+		const field = page.getByRole('combobox')
+		await field.waitFor()
+		await comes(() => page.evaluate(() => document.activeElement.getAttribute('role')), 'combobox', 'the focus is in it')
+		const chosen = page.getByRole('option', { selected: true })
+		await chosen.filter({ hasText: 'Needs you' }).waitFor()
+		for (const theme of ['light', 'dark']) {
+			await page.emulateMedia({ colorScheme: theme })
+			await repainted(page)
+			await axe(page, `palette ${size} ${theme}`)
+			await t.picture(page, `palette-${size}-${theme}`)
+		}
+		await targets(page, size === 'phone' ? 44 : 24, `palette ${size}`)
+		await noOverflow(page, `palette ${size}`)
+		await field.fill('billing explain')
+		await chosen.filter({ hasText: 'Explain the billing module' }).waitFor()
+		assert.equal(await page.getByRole('option').count(), 1)
+		await field.fill('go to')
+		await page.keyboard.press('ArrowDown')
+		await chosen.filter({ hasText: 'Go to machines' }).waitFor()
+		await page.keyboard.press('Enter')
+		await page.waitForURL('**/machines')
+		assert.equal(await page.getByRole('dialog').count(), 0)
+	}
+})
+
+test('the theme that was chosen wins over the system’s, and is there before the first paint', async (t) => {
+	const page = await t.page({ theme: 'dark' })
+	const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)
+	for (const path of ['/', '/dashboard/help']) {
+		await page.goto(url + path)
+		assert.equal(await scheme(), 'dark')
+	}
+	await page.getByRole('button', { name: /^Theme:/ }).click()
+	await comes(scheme, 'light')
+	await page.goto(url)
+	assert.equal(await scheme(), 'light')
+	await page.goto(`${url}/dashboard/help`)
+	await page.getByRole('button', { name: /^Theme: Light/ }).click()
+	await page.getByRole('button', { name: /^Theme: Dark/ }).click()
+	await page.emulateMedia({ colorScheme: 'light' })
+	await comes(scheme, 'light', 'like the system again')
 })
 
 test('runs: the menu of a row', async (t) => {

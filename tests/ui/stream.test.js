@@ -116,7 +116,7 @@ test('A6, A7: a question is there within a second; answered on the phone it is g
 	const shown = await ask()
 	for (const p of [phone, late]) await folded(p)
 	// the third hears nothing any more, and answers too late
-	await late.route('**/events.sse*', () => {})
+	await late.route(/events\.sse|fleet\.json/, () => {})
 	await late.evaluate(async () => (await import('/lib/events.js')).retryNow())
 	await mine(late).locator('textarea').fill('the second answer')
 	const gone = await answer()

@@ -66,9 +66,19 @@ static void test_cli(void **state)
 	CLEANUP(buf) struct buf want = BUF_INIT(1 << 20);
 
 	(void)state;
-	verbs_print(&want);
+	verbs_print_docs(&want);
 	assert_false(want.failed);
 	check("docs/cli.md", &want);
+}
+
+static void test_man(void **state)
+{
+	CLEANUP(buf) struct buf want = BUF_INIT(1 << 20);
+
+	(void)state;
+	verbs_print_man(&want);
+	assert_false(want.failed);
+	check("docs/asb.1", &want);
 }
 
 static void test_every_action(void **state)
@@ -78,6 +88,9 @@ static void test_every_action(void **state)
 	(void)state;
 	read_file("tests/integration/test_actions.c", &tests);
 	read_file("tests/integration/test_access.c", &tests);
+	read_file("tests/integration/test_keys.c", &tests);
+	read_file("tests/integration/test_oauth.c", &tests);
+	read_file("tests/support/oauthclient.c", &tests);
 	read_file("tests/integration/test_delegate.c", &tests);
 	read_file("tests/integration/test_screens.c", &tests);
 	read_file("tests/integration/test_sandbox_actions.c", &tests);
@@ -106,6 +119,7 @@ int main(void)
 		cmocka_unit_test(test_api),
 		cmocka_unit_test(test_config),
 		cmocka_unit_test(test_cli),
+		cmocka_unit_test(test_man),
 		cmocka_unit_test(test_every_action),
 	};
 

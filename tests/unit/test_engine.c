@@ -32,6 +32,8 @@
 	"{" DOCKER_CLIENT ",\"Server\":{\"Version\":\"4.3.1\",\"Components\":[{\"Name\":" \
 	"\"Podman Engine\"}]}}"
 
+#define MSB "msb 0.6.18"
+
 static char dir[] = "/tmp/asb-engine.XXXXXX";
 
 static int setup(void **state)
@@ -67,6 +69,8 @@ static int teardown(void **state)
 	(void)unlink(path);
 	program_path("podman", path);
 	(void)unlink(path);
+	program_path("msb", path);
+	(void)unlink(path);
 	return rmdir(dir);
 }
 
@@ -86,6 +90,19 @@ static void test_names(void **state)
 		{"docker", "", 0, "no such engine"},
 		{"podman", DOCKER, 0, "not podman"},
 		{"podman", "{}", 0, "not podman"},
+		{"msb", MSB, 0, NULL},
+		{"msb", "msb 0.6.14", 0, NULL},
+		{"msb", "msb 0.10.0", 0, NULL},
+		{"msb", "msb 1.0.0", 0, NULL},
+		{"msb", MSB " (stand-in: anything)", 0, NULL},
+		{"msb", "msb 0.6.13", 0, "older than 0.6.14"},
+		{"msb", "msb 0.5.99", 0, "older than 0.6.14"},
+		{"msb", MSB " or so", 0, "not microsandbox"},
+		{"msb", "msb 0.6", 0, "not microsandbox"},
+		{"msb", "podman version 4.3.1", 0, "not microsandbox"},
+		{"msb", PODMAN, 0, "not microsandbox"},
+		{"msb", "", 0, "not microsandbox"},
+		{"msb", MSB, 1, "msb: msb 0.6.18"},
 	};
 	struct pool *pool = pool_new();
 

@@ -205,6 +205,58 @@ static void test_container(void **state)
 	pool_free(pool);
 }
 
+static const char msb[] =
+	"{\"uid\":0,\"engine\":{\"name\":\"msb\",\"status\":\"Running\",\"security_profile\":"
+	"\"default\","
+	"\"memory_mib\":1024,\"max_memory_mib\":1024,\"cpus\":1,\"max_cpus\":1,\"disk_mib\":4096,"
+	"\"network\":\"deny\",\"rules\":0,\"ports\":0,\"mounts\":0}}";
+
+static void test_msb(void **state)
+{
+	static const struct {
+		const char *from, *to, *field;
+	} rows[] = {
+		{"\"uid\":0", "\"uid\":7", "uid is 7"},
+		{"Running", "Stopped", "status is Stopped"},
+		{"\"deny\"", "\"open\"", "network is open"},
+		{"\"rules\":0", "\"rules\":1", "rules is 1"},
+		{"\"ports\":0", "\"ports\":1", "ports is 1"},
+		{"\"mounts\":0", "\"mounts\":1", "mounts is 1"},
+		{"\"memory_mib\":1024", "\"memory_mib\":2048", "memory_mib is 2048"},
+		{"\"max_memory_mib\":1024", "\"max_memory_mib\":2048", "max_memory_mib is 2048"},
+		{"\"cpus\":1", "\"cpus\":2", "cpus is 2"},
+		{"\"max_cpus\":1", "\"max_cpus\":2", "max_cpus is 2"},
+		/* another engine's words do not make it one of microsandbox */
+		{"\"msb\"", "\"podman\"", "isolation is hardware-vm, slots not separated"},
+	};
+	struct pool *pool = pool_new();
+	struct spawn_reply r = {.isolation = "hardware-vm, slots not separated", .readback = msb};
+	struct err err;
+
+	(void)state;
+	assert_true(readback_check(&r, machine, true, GIB, 1, &err));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		r.readback = with(pool, msb, rows[i].from, rows[i].to);
+		assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+		if (!strstr(err.msg, rows[i].field))
+			fail_msg("row %zu: %s", i, err.msg);
+	}
+	r.readback = msb;
+	/* its command line leaves the machine a network card: counted from inside, and refused */
+	assert_false(readback_check(
+		&r, with(pool, machine, "\"nics\":0", "\"nics\":1"), true, GIB, 1, &err));
+	assert_non_null(strstr(err.msg, "nics is 1"));
+	r.isolation = CONTAINER_STAND_IN ", slots not separated";
+	assert_true(readback_check(&r, machine, true, GIB, 1, &err));
+	/* but a stand-in is no machine, and nothing else is a stand-in */
+	r.isolation = "container, slots not separated";
+	assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+	r = (struct spawn_reply){
+		.uid = 3183509504, .isolation = CONTAINER_STAND_IN, .readback = container};
+	assert_false(readback_check(&r, machine, true, GIB, 1, &err));
+	pool_free(pool);
+}
+
 static void test_slots(void **state)
 {
 	const uid_t first = 1900000016;
@@ -264,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_isolation),
 		cmocka_unit_test(test_inspect),
 		cmocka_unit_test(test_container),
+		cmocka_unit_test(test_msb),
 		cmocka_unit_test(test_slots),
 	};
 

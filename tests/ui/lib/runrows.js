@@ -52,6 +52,9 @@ BEGIN
 	IF s ? 'patch' THEN
 		UPDATE turns SET patch_id = pg_temp.blob(account, run, turn, 'patch', 'tree.patch', convert_to(s->>'patch', 'UTF8'), s->'counts') WHERE id = turn;
 	END IF;
+	FOR r IN SELECT jsonb_array_elements(coalesce(s->'trees', '[]')) LOOP
+		PERFORM pg_temp.blob(account, run, turn, 'patch', (r->>'tree') || '.patch', convert_to(r->>'patch', 'UTF8'), r->'counts');
+	END LOOP;
 	IF s ? 'bundle' THEN
 		UPDATE turns SET bundle_id = pg_temp.blob(account, run, turn, 'bundle', 'tree.bundle', convert_to(s->>'bundle', 'UTF8'), '{}') WHERE id = turn;
 	END IF;
@@ -70,7 +73,7 @@ const freshName = () => `run-page${Array.from({ length: 12 }, () => 'abcdefghijk
 
 /**
  * One run. Ages are seconds ago. @param {any} spec title task agent source repos box age end turns rows patch counts
- * bundle files egress calls; see BODY
+ * trees (more patches: [{tree, patch, counts}]) bundle files egress calls; see BODY
  * @returns {string} its name
  */
 export function seedRun(spec) {

@@ -2,6 +2,18 @@
 import { url } from './harness.js'
 import { aged, asking, finished, seedLog, seedRun, working } from './runrows.js'
 
+const SITE = `diff --git a/index.html b/index.html
+index 1111111..2222222 100644
+--- a/index.html
++++ b/index.html
+@@ -3,4 +3,5 @@ <body>
+ <h1>Queue</h1>
+-<p>Retries wait for a second.</p>
++<p>Retries wait for the clock they are given.</p>
++<p><a href="/clock">The clock</a></p>
+ </body>
+`
+
 const made = {}
 /* One run for each state, made when it is first looked at. */
 const RUNS = {
@@ -16,6 +28,14 @@ const RUNS = {
 		seedLog(run, 400)
 		return run
 	},
+	trees: () =>
+		finished({
+			repos: [
+				{ repo: 'acme/tree', ref: 'main', dir: 'tree' },
+				{ repo: 'acme/site', ref: 'main', dir: 'site' },
+			],
+			trees: [{ tree: 'site', patch: SITE, counts: { files: 1, added: 2, removed: 1 } }],
+		}),
 	starting: () =>
 		seedRun({
 			title: 'make lint && make test',

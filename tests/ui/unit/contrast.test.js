@@ -3,16 +3,19 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
 
-const css = readFileSync(new URL('../../../static/tokens.css', import.meta.url), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
-const block = (start) => {
+const read = (file) => readFileSync(new URL(`../../../static/${file}`, import.meta.url), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
+const DARK = ':root[data-theme="dark"]'
+const block = (css, start) => {
 	const from = css.indexOf(start)
 	assert(from >= 0, start)
 	const open = css.indexOf('{', from)
 	return Object.fromEntries([...css.slice(open, css.indexOf('}', open)).matchAll(/--([a-z0-9-]+):\s*([^;]+);/g)].map((m) => [m[1], m[2].trim()]))
 }
-const light = block(':root {')
-const system = block(':root:not([data-theme="light"])')
-const chosen = block(':root[data-theme="dark"]')
+const tokens = read('tokens.css')
+const terminal = read('run/run.css')
+const light = block(tokens, ':root {')
+const dark = { ...light, ...block(tokens, DARK) }
+const ANSI = [block(terminal, ':root {'), block(terminal, DARK)]
 
 const channel = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
 function luminance(hex) {
@@ -35,7 +38,9 @@ const PAIRS = [
 	...['wait', 'danger', 'accent'].map((c) => ['text-2', `${c}-tint`, 4.5]),
 	...['add-bg', 'add-word', 'del-bg', 'del-word', 'log-bg'].map((g) => ['text', g, 4.5]),
 	['bg', 'text', 4.5], // toasts and pressed chips
-	['text-3', 'log-bg', 4.5],
+	...['add-bg', 'del-bg', 'log-bg'].map((g) => ['text-3', g, 4.5]), // numbers of lines
+	['ok', 'add-bg', 4.5], // + and −
+	['danger', 'del-bg', 4.5],
 	...GROUNDS.map((g) => ['border', g, 3]),
 	['border', 'wait-tint', 3],
 	['wait', 'bg', 3],
@@ -48,7 +53,7 @@ test('the formula is the right one', () => {
 
 for (const [name, palette] of [
 	['light', light],
-	['dark', { ...light, ...system }],
+	['dark', dark],
 ])
 	test(`${name}: every text at least 4.5 to 1, every control at least 3 to 1`, () => {
 		const weak = PAIRS.map(([a, b, min]) => [a, b, min, contrast(palette[a], palette[b])])
@@ -59,7 +64,19 @@ for (const [name, palette] of [
 
 test('a colour that is too weak would be found', () => assert(contrast('#8e8e95', '#ffffff') < 4.5))
 
-test('the dark palette is the same, whoever chose it', () => {
-	assert.deepEqual(chosen, system)
-	assert(Object.keys(system).length > 30)
+test('a terminal’s 16 colours: at least 4.5 to 1 on every ground they are written on', () => {
+	for (const [i, palette] of [light, dark].entries()) {
+		const colours = Object.entries(ANSI[i])
+		assert.equal(colours.length, 16)
+		const weak = colours.flatMap(([name, c]) => ['log-bg', ...GROUNDS].filter((g) => contrast(c, palette[g]) < 4.5).map((g) => `${name} on ${g}`))
+		assert.deepEqual(weak, [])
+	}
+})
+
+test('each palette stands once', () => {
+	for (const css of [tokens, terminal]) {
+		assert.equal(css.split(DARK).length, 2)
+		assert.doesNotMatch(css, /prefers-color-scheme/)
+	}
+	assert(Object.keys(block(tokens, DARK)).length > 30)
 })

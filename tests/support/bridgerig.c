@@ -1,0 +1,266 @@
+/*
+ * The scripted site and the pipes of bridgerig.h.
+ */
+#include "bridgerig.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bridge.h"
+#include "cleanup.h"
+#include "json.h"
+#include "pool.h"
+
+#define LINE_MS 30000 /* bounds a failure alone */
+
+static void say(int fd, const char *head, const char *body)
+{
+	(void)dprintf(fd, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", head, strlen(body), body);
+}
+
+/* The id as it stands in the request. */
+static const char *id_of(const char *request, char out[64])
+{
+	const char *at = strstr(request, "\"id\":");
+
+	(void)snprintf(out, 64, "%.*s", at ? (int)strcspn(at + 5, ",}") : 4, at ? at + 5 : "null");
+	return out;
+}
+
+static void stream(int fd, const char *id)
+{
+	(void)dprintf(fd,
+		"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+		"Connection: close\r\n\r\n: here\n\n"
+		"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n\n"
+		"event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n"
+		"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/late\"}\n\n",
+		id);
+}
+
+/* What the site says, by a word of the request. counter: shared with the test, of "away". */
+static void answer(int fd, const char *request)
+{
+	static const char json[] = "200 OK\r\nContent-Type: application/json";
+	char id[64], body[8192];
+
+	(void)id_of(strstr(request, "\r\n\r\n") ? strstr(request, "\r\n\r\n") : request, id);
+	if (strstr(request, "POST /upload")) {
+		say(fd, "201 Created\r\nContent-Type: application/json", "{\"upload\":\"blob-x\"}");
+	} else if (strstr(request, "say-stream")) {
+		stream(fd, id);
+	} else if (strstr(request, "say-never")) {
+		char more;
+
+		/* until the bridge, or the test, has gone */
+		while (read(fd, &more, 1) > 0)
+			;
+	} else if (strstr(request, "say-busy")) {
+		say(fd, "503 Busy\r\nContent-Type: text/html", "<html>");
+	} else if (strstr(request, "say-cut")) {
+		(void)dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+				  "Connection: close\r\n\r\n: here\n\n");
+	} else if (strstr(request, "say-refused")) {
+		say(fd, "401 No\r\nContent-Type: application/json",
+			"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"sign "
+			"in\"}}");
+	} else if (strstr(request, "say-html")) {
+		say(fd, "413 Large\r\nContent-Type: text/html", "<html>");
+	} else if (strstr(request, "tools/list")) {
+		(void)snprintf(body, sizeof(body),
+			"{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"tools\":[{\"name\":"
+			"\"delegate\","
+			"\"inputSchema\":{\"type\":\"object\",\"properties\":{}}},{\"name\":"
+			"\"run\","
+			"\"inputSchema\":{\"type\":\"object\",\"properties\":{}}},{\"name\":"
+			"\"create_sandbox\",\"inputSchema\":{\"type\":\"object\",\"properties\":{}}"
+			"}]}}",
+			id);
+		say(fd, json, body);
+	} else if (strstr(request, "notifications/")) {
+		say(fd, "202 Accepted", "");
+	} else {
+		/* all of it, as text, for the test to look into */
+		CLEANUP(buf) struct buf b = BUF_INIT(1u << 20);
+
+		(void)buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\n\"result\":{\"saw\":", id);
+		json_add_quoted(&b, request, strlen(request));
+		(void)buf_adds(&b, "}}");
+		say(fd, json, b.data);
+	}
+}
+
+static void serve_one(int fd)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(1u << 20);
+	const char *end, *length;
+
+	for (;;) {
+		char *room = buf_room(&b, 4096);
+		ssize_t n = room ? read(fd, room, 4096) : 0;
+
+		if (n <= 0)
+			return;
+		buf_grew(&b, (size_t)n);
+		end = strstr(b.data, "\r\n\r\n");
+		length = strstr(b.data, "Content-Length: ");
+		if (end && length &&
+			b.len - (size_t)(end + 4 - b.data) >= strtoul(length + 16, NULL, 10))
+			break;
+	}
+	answer(fd, b.data);
+}
+
+static void serve(int listener)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd >= 0 && fork() == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			serve_one(fd);
+			_exit(0);
+		}
+		(void)close(fd);
+	}
+}
+
+static void listen_at(struct bridgerig *r)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof(at);
+
+	r->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(r->listener, (struct sockaddr *)&at, n))
+		abort();
+	if (getsockname(r->listener, (struct sockaddr *)&at, &n))
+		abort();
+	r->port = ntohs(at.sin_port);
+}
+
+void bridgerig_site(struct bridgerig *r)
+{
+	if (listen(r->listener, 64))
+		abort();
+	r->peer = fork();
+	if (r->peer == 0)
+		serve(r->listener);
+}
+
+void bridgerig_start(struct bridgerig *r, int64_t patience_ms)
+{
+	int in[2], out[2], signals[2];
+
+	if (!(!pipe2(in, O_CLOEXEC) && !pipe2(out, O_CLOEXEC) && !pipe2(signals, O_CLOEXEC)))
+		abort();
+	r->bridge = fork();
+	if (r->bridge == 0) {
+		CLEANUP(pool) struct pool *pool = pool_new();
+		struct bridge b;
+		struct err err;
+		bool ok;
+
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)close(in[1]);
+		(void)close(r->listener);
+		bridge_init(&b, pool, out[1], patience_ms);
+		ok = bridge_run(&b, in[0], signals[0], &err);
+		bridge_done(&b);
+		_exit(ok ? 0 : 1);
+	}
+	(void)close(in[0]);
+	(void)close(out[1]);
+	(void)close(signals[0]);
+	r->in = in[1];
+	r->signals = signals[1];
+	r->out = out[0];
+}
+
+int bridgerig_setup(void **state)
+{
+	struct bridgerig *r = mem_alloc(sizeof(*r));
+	char url[64];
+
+	*r = (struct bridgerig){.in = -1, .out = -1, .signals = -1};
+	buf_init(&r->lines, 1u << 20);
+	listen_at(r);
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d", r->port);
+	(void)setenv("ASB_URL", url, 1);
+	(void)setenv("ASB_TOKEN_FILE", "/dev/null", 1);
+	*state = r;
+	return 0;
+}
+
+int bridgerig_teardown(void **state)
+{
+	struct bridgerig *r = *state;
+
+	(void)close(r->in);
+	(void)close(r->out);
+	if (r->bridge > 0) {
+		(void)kill(r->bridge, SIGKILL);
+		(void)waitpid(r->bridge, NULL, 0);
+	}
+	buf_done(&r->lines);
+	if (r->peer > 0) {
+		(void)kill(r->peer, SIGKILL);
+		(void)waitpid(r->peer, NULL, 0);
+	}
+	(void)close(r->listener);
+	(void)close(r->signals);
+	free(r);
+	return 0;
+}
+
+void bridgerig_put(struct bridgerig *r, const char *line)
+{
+	for (size_t n = strlen(line), at = 0; at <= n;) {
+		ssize_t wrote = at < n ? write(r->in, line + at, n - at) : write(r->in, "\n", 1);
+
+		if (wrote <= 0)
+			abort();
+		at += (size_t)wrote;
+	}
+}
+
+char *bridgerig_next(struct bridgerig *r)
+{
+	struct pollfd p = {.fd = r->out, .events = POLLIN};
+	char *end, *room, *line;
+	ssize_t n = 1;
+
+	while (!(end = memchr(r->lines.data, '\n', r->lines.len))) {
+		room = buf_room(&r->lines, 65536);
+		n = room && poll(&p, 1, LINE_MS) == 1 ? read(r->out, room, 65536) : -1;
+		if (n <= 0)
+			return NULL;
+		buf_grew(&r->lines, (size_t)n);
+	}
+	*end = '\0';
+	line = mem_strdup(r->lines.data);
+	buf_shift(&r->lines, (size_t)(end + 1 - r->lines.data));
+	return line;
+}
+
+bool bridgerig_ended(struct bridgerig *r)
+{
+	char more;
+	int status;
+
+	if (waitpid(r->bridge, &status, 0) != r->bridge)
+		return false;
+	r->bridge = 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 && !r->lines.len &&
+	       read(r->out, &more, 1) == 0;
+}

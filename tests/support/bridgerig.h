@@ -1,0 +1,31 @@
+#pragma once
+/*
+ * asb mcp on pipes, in a process of its own, before a scripted site: a process that answers by a
+ * word of the request (say-stream: progress, then the answer; say-never; say-busy: 503; say-cut: a
+ * stream without an answer; say-refused: 401; say-html: 413; tools/list: three tools; /upload:
+ * blob-x) and else with the request itself, as text. ASB_URL names it from bridgerig_setup on,
+ * before it is there.
+ */
+#include <sys/types.h>
+
+#include "buf.h"
+
+struct bridgerig {
+	int listener, port;
+	pid_t peer, bridge;
+	int in, out; /* to the bridge, from it */
+	struct buf lines;
+	int signals; /* a pipe: something to read there ends the bridge */
+};
+
+/* For cmocka; the bridge and the site are not started yet. */
+int bridgerig_setup(void **state);
+int bridgerig_teardown(void **state);
+void bridgerig_site(struct bridgerig *r);
+void bridgerig_start(struct bridgerig *r, int64_t patience_ms);
+/* A line to it. */
+void bridgerig_put(struct bridgerig *r, const char *line);
+/* The next line from it, to be freed; NULL where none comes. */
+char *bridgerig_next(struct bridgerig *r);
+/* Waits for its end: as it should be, and with nothing more written? */
+bool bridgerig_ended(struct bridgerig *r);
