@@ -66,12 +66,18 @@ GRANT SELECT ON receipts, receipt_keys TO asb_web;
 -- who may ask; that a key or token is good, and used, is told by functions before the account is known
 GRANT SELECT, INSERT (account_id, user_id, name, title, prefix, key_sha256, scopes, created_by, expires_at),
 	UPDATE (revoked_at) ON api_keys TO asb_web;
-GRANT SELECT, INSERT (client_id, title, redirect_uris) ON oauth_clients TO asb_web;
+GRANT SELECT, INSERT (client_id, title, redirect_uris, fetched_at), UPDATE (title, redirect_uris, fetched_at)
+	ON oauth_clients TO asb_web;
 GRANT SELECT, INSERT (account_id, user_id, name, client_id, title, redirect_uri, scopes, resource),
 	UPDATE (revoked_at, revoked_why) ON oauth_grants TO asb_web;
 GRANT INSERT (account_id, grant_id, code_sha256, challenge) ON oauth_codes TO asb_web;
 GRANT SELECT (grant_id, expires_at), INSERT (account_id, grant_id, kind, token_sha256, scopes, expires_at)
 	ON oauth_tokens TO asb_web;
+
+-- secrets are entered, replaced and removed here, and never read: of a row everything but what is sealed
+GRANT SELECT (account_id, name, created_at, updated_at, last_used_at), INSERT (account_id, name, sealed),
+	UPDATE (sealed, updated_at, last_used_at), DELETE ON secrets TO asb_web;
+GRANT SELECT ON seal_keys TO asb_web;
 
 -- --- asb-live: reads -----------------------------------------------------------------------------------
 GRANT SELECT ON accounts, boxes, runs, turns, questions, logs, execs, looks, jobs, trace, log_chunk, feed, blobs, hosts,
@@ -106,6 +112,9 @@ GRANT SELECT (id, account_id, name, box_id, source, repos, state) ON runs TO asb
 GRANT SELECT (id, run_id, lane, state, n) ON turns TO asb_gate;
 GRANT SELECT, INSERT ON egress, model_calls TO asb_gate;
 GRANT SELECT ON schema_migrations TO asb_gate;
+-- it alone opens secrets, tells the key they are sealed to, and notes that it used one
+GRANT SELECT, UPDATE (last_used_at) ON secrets TO asb_gate;
+GRANT SELECT, INSERT, UPDATE (told_at) ON seal_keys TO asb_gate;
 -- it signs what has ended; what a receipt says comes of functions, which read the rows for it
 GRANT SELECT, INSERT ON receipts, receipt_keys TO asb_gate;
 

@@ -88,13 +88,21 @@ bool buf_addc(struct buf *b, char c)
 
 bool buf_addv(struct buf *b, const char *fmt, va_list ap)
 {
+	size_t room = b->cap ? b->cap - b->len : 0;
 	va_list again;
 	char *to;
 	int n;
 
+	/* the room that is there mostly does */
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, again);
 	va_end(again);
+	if (n >= 0 && (size_t)n < room && (size_t)n <= b->max - b->len) {
+		buf_grew(b, (size_t)n);
+		return true;
+	}
+	if (room)
+		b->data[b->len] = '\0';
 	if (n < 0 || !(to = buf_room(b, (size_t)n)))
 		return false;
 	(void)vsnprintf(to, (size_t)n + 1, fmt, ap);

@@ -16,6 +16,13 @@ static inline void cleanup_fd(int *fd)
 		(void)close(*fd);
 }
 
+/* Closes it before the end of its scope; there is none then. */
+static inline void fd_drop(int *fd)
+{
+	cleanup_fd(fd);
+	*fd = -1;
+}
+
 static inline void cleanup_free(void *p)
 {
 	free(*(void **)p);

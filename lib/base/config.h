@@ -41,11 +41,15 @@ struct config {
 	/* gate */
 	const char
 		*git_upstreams; /* ASB_GIT_UPSTREAMS: "host=http://127.0.0.1:1234/git host2=..." */
-	const char *model_upstream; /* ANTHROPIC_BASE_URL */
-	const char *model_key;	    /* ANTHROPIC_API_KEY(_FILE): the gate's alone */
-	const char *receipt_key;    /* ASB_RECEIPT_KEY(_FILE): the gate's alone */
-	int64_t has_model;	    /* ASB_MODEL: for who may not see the key */
-	int64_t model_retries;	    /* ASB_MODEL_RETRIES */
+	const char *model_upstream;   /* ANTHROPIC_BASE_URL */
+	const char *model_key;	      /* ANTHROPIC_API_KEY(_FILE): the gate's alone */
+	const char *seal_key;	      /* ASB_SEAL_KEY(_FILE): the gate's alone */
+	const char *receipt_key;      /* ASB_RECEIPT_KEY(_FILE): the gate's alone */
+	int64_t has_model;	      /* ASB_MODEL: for who may not see the key */
+	int64_t has_client_documents; /* ASB_CLIENT_DOCUMENTS */
+	const char *private_allow;    /* EGRESS_PRIVATE_ALLOW: "ADDRESS:PORT ..." */
+	const char *ca_file;	      /* EGRESS_CA_FILE */
+	int64_t model_retries;	      /* ASB_MODEL_RETRIES */
 	/* package indexes, ASB_PKG_*: "URL" or "URL OTHER-URL"; "": none */
 	const char *pkg_npm, *pkg_pypi, *pkg_debian, *pkg_go, *pkg_maven;
 	int64_t pkg_bytes_max; /* ASB_PKG_BYTES_MAX, of a box */
@@ -61,8 +65,7 @@ struct config {
 	/* times, ms: decisions.md; settings so that tests need not wait */
 	int64_t lease_ms, renew_ms, reap_ms;
 	int64_t starting_ms, running_ms, asked_ms, destroying_ms;
-	int64_t model_stall_ms; /* ASB_MODEL_STALL_MS: silence of the model's host that ends a call
-				 */
+	int64_t model_stall_ms; /* ASB_MODEL_STALL_MS: silence of a host that ends a transfer */
 	int64_t heartbeat_ms;	/* of a stream */
 	int64_t rescan_ms; /* how often asb-live looks for what a lost notification would have told
 			    */

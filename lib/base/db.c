@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -175,10 +176,23 @@ static void cleanup_pg(PGresult **r)
 	PQclear(*r);
 }
 
-/* Connected, and not by a second connection in the middle of a transaction. */
+/* Between two statements the server says nothing but news and farewells: after a farewell comes the
+ * end of the stream, by which libpq knows that the connection is gone. */
+static void farewell_read(struct db *db)
+{
+	struct pollfd p = {.fd = db_fd(db), .events = POLLIN};
+
+	while (db_is_connected(db) && poll(&p, 1, 0) > 0 && PQconsumeInput(db->conn))
+		;
+}
+
+/* Connected, and not by a second connection in the middle of a transaction. One that the server has
+ * closed since it was last used is replaced: nothing was sent on it that could be done twice. */
 static bool ready(struct db *db, struct err *err)
 {
-	if (db->in_tx && !db_is_connected(db))
+	if (!db->in_tx)
+		farewell_read(db);
+	else if (!db_is_connected(db))
 		return connection_lost(db, err);
 	return db_connect(db, err);
 }
@@ -305,10 +319,13 @@ static bool begin_as(struct db *db, int64_t account_id, struct err *err)
 bool db_begin(struct db *db, int64_t account_id, struct tx *tx, struct err *err)
 {
 	assert(!tx->open && !db->in_tx);
-	if (!db_connect(db, err))
+	if (!ready(db, err))
 		return false;
-	if (account_id > 0 ? !begin_as(db, account_id, err) : !db_exec(db, "BEGIN", err))
+	if (account_id > 0 ? !begin_as(db, account_id, err) : !db_exec(db, "BEGIN", err)) {
+		/* what of it was begun would be in the way of the next */
+		disconnect(db);
 		return false;
+	}
 	tx->db = db;
 	tx->open = true;
 	db->in_tx = true;

@@ -16,12 +16,13 @@
  *	*out = result_i64(&res, 0, 0);
  *	return db_commit(&tx, err);
  *
- * A lost connection is ERR_BUSY and the next call connects again (inside a transaction: only after
- * the transaction has ended); so is a race lost to the end of the retries, and a server without
- * room. A statement's time-out is ERR_TIMEOUT. A raised exception with SQLSTATE 'AS4xx' (ours:
- * AS403 forbidden, AS404 not found, AS409 conflict, AS413 too large, AS422 invalid, AS429 limited)
- * keeps its message, its CONSTRAINT as reason and its HINT as fix. 23505 (unique violation) and
- * 23503 are ERR_CONFLICT with the constraint's name as reason. All else is ERR_INTERNAL.
+ * A connection that the server closed since the last call is replaced without a word. One that is
+ * lost during a call, or in a transaction, is ERR_BUSY and the next call connects again (after the
+ * transaction has ended); so is a race lost to the end of the retries, and a server without room. A
+ *statement's time-out is ERR_TIMEOUT. A raised exception with SQLSTATE 'AS4xx' (ours: AS403
+ *forbidden, AS404 not found, AS409 conflict, AS413 too large, AS422 invalid, AS429 limited) keeps
+ *its message, its CONSTRAINT as reason and its HINT as fix. 23505 (unique violation) and 23503 are
+ *ERR_CONFLICT with the constraint's name as reason. All else is ERR_INTERNAL.
  */
 #include <stdbool.h>
 #include <stddef.h>

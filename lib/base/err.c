@@ -17,19 +17,30 @@
 
 /* JSON-RPC codes of ours are outside its own range, where MCP has some that mean other things. */
 static const struct err_info infos[] = {
-	[ERR_NONE] = {"none", 200, 0, 0, true},
-	[ERR_INVALID] = {"invalid", 422, -32602, 2, true},
-	[ERR_UNAUTHENTICATED] = {"unauthenticated", 401, 401, 3, true},
-	[ERR_FORBIDDEN] = {"forbidden", 403, 403, 3, true},
-	[ERR_NOT_FOUND] = {"not_found", 404, 404, 4, true},
-	[ERR_CONFLICT] = {"conflict", 409, 409, 5, true},
-	[ERR_TOO_LARGE] = {"too_large", 413, 413, 2, true},
-	[ERR_LIMITED] = {"limited", 429, 429, 6, true},
-	[ERR_TIMEOUT] = {"timeout", 504, 504, 6, true},
-	[ERR_BUSY] = {"busy", 503, 503, 6, true},
-	[ERR_UPSTREAM] = {"upstream", 502, 502, 7, true},
-	[ERR_INTERNAL] = {"internal", 500, -32603, 1, false},
-	[ERR_MALFORMED] = {"malformed", 400, -32700, 2, true},
+	[ERR_NONE] = {"none", 200, 0, 0, true, ""},
+	[ERR_INVALID] = {"invalid", 422, -32602, 2, true,
+		"Change what the message names, and send it again."},
+	[ERR_UNAUTHENTICATED] = {"unauthenticated", 401, 401, 3, true,
+		"Sign in, or send a token that this site gave."},
+	[ERR_FORBIDDEN] = {"forbidden", 403, 403, 3, true,
+		"Do without it, or ask who runs the site."},
+	[ERR_NOT_FOUND] = {"not_found", 404, 404, 4, true,
+		"Look the name up: it is gone, was never there, or is another's."},
+	[ERR_CONFLICT] = {"conflict", 409, 409, 5, true,
+		"Look at its state, and go on from there."},
+	[ERR_TOO_LARGE] = {"too_large", 413, 413, 2, true, "Send less, or ask for less."},
+	[ERR_LIMITED] = {"limited", 429, 429, 6, true,
+		"Wait as long as Retry-After says, and send it again."},
+	[ERR_TIMEOUT] = {"timeout", 504, 504, 6, true,
+		"Send it again; where that ends the same, look at the state of what it was about."},
+	[ERR_BUSY] = {"busy", 503, 503, 6, true, "Send it again in a moment."},
+	[ERR_UPSTREAM] = {"upstream", 502, 502, 7, true,
+		"Something that the site depends on failed, and the message says what. Send it "
+		"again once that is mended."},
+	[ERR_INTERNAL] = {"internal", 500, -32603, 1, false,
+		"Try again; if it stays, tell the operator the request id."},
+	[ERR_MALFORMED] = {"malformed", 400, -32700, 2, true,
+		"Send one JSON object as application/json."},
 };
 static_assert(sizeof(infos) / sizeof(infos[0]) == ERR_CODE__COUNT, "a row per code");
 

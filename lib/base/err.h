@@ -16,8 +16,8 @@
 #define RETURNS_NONNULL __attribute__((returns_nonnull))
 #define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* What the asker should do. One row each in err.c: name, HTTP, JSON-RPC, exit status, visibility.
- */
+/* What the asker should do. One row each in err.c: name, HTTP, JSON-RPC, exit status, visibility,
+ * fix. */
 enum err_code {
 	ERR_NONE,
 	ERR_INVALID,	     /* mend the request: 422 */
@@ -39,7 +39,7 @@ struct err {
 	enum err_code code;
 	char reason[32]; /* machine word for `context.reason`, "" where the code says it all */
 	char msg[256];	 /* for people; never holds a secret */
-	char fix[160];	 /* what to do about it, "" where the message says it */
+	char fix[160];	 /* what to do about it; "": what its code says */
 };
 
 struct err_info {
@@ -47,7 +47,8 @@ struct err_info {
 	int http;
 	int jsonrpc;
 	int exit_status;
-	bool visible; /* may the client see the message? */
+	bool visible;	 /* may the client see the message? */
+	const char *fix; /* what to do where the error itself does not say it */
 };
 
 /* Sets code and message, clears reason and fix. Always false, so failing is one line. */
@@ -59,6 +60,9 @@ bool err_wrap(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 /* Adds the fix sentence and the reason word (either may be NULL: left as it is). Always false. */
 bool err_advise(struct err *err, const char *reason, const char *fix);
 const struct err_info *err_info(enum err_code code);
+
+/* Where the whole error stands in an MCP tool's result: its `_meta` has it under this key. */
+#define MCP_ERROR_KEY "agent-sandbox/error"
 
 /* The analyzers look at one file at a time and would follow the path on which failing returns true.
  */

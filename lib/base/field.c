@@ -28,6 +28,12 @@ static bool invalid(struct err *err, const char *fix, const char *fmt, ...)
 	return err_advise(err, "field", fix);
 }
 
+/* What it is says what is wanted, where nothing better does. */
+static const char *fix_of(const struct field *f)
+{
+	return f->fix ? f->fix : f->help;
+}
+
 static void *at(void *out, const struct field *f)
 {
 	return (char *)out + f->offset;
@@ -82,7 +88,7 @@ bool field_matches(enum field_pattern pattern, const char *s)
 
 static bool missing(const struct field *f, const char *what, struct err *err)
 {
-	return invalid(err, f->fix ? f->fix : f->help, "%s: %s", f->name, what);
+	return invalid(err, fix_of(f), "%s: %s", f->name, what);
 }
 
 static bool check_length(const struct field *f, size_t n, int64_t max, struct err *err)
@@ -90,7 +96,8 @@ static bool check_length(const struct field *f, size_t n, int64_t max, struct er
 	if (!max || n <= (size_t)max)
 		return true;
 	if (max < FIELD_LARGE)
-		return invalid(err, NULL, "%s: longer than %lld bytes", f->name, (long long)max);
+		return invalid(
+			err, fix_of(f), "%s: longer than %lld bytes", f->name, (long long)max);
 	(void)err_set(
 		err, ERR_TOO_LARGE, "%s: %zu bytes, more than %lld", f->name, n, (long long)max);
 	return err_advise(err, "field", "Send less; large things belong into an upload.");
@@ -106,16 +113,16 @@ static bool set_text(const struct field *f, const char *s, size_t n, void *out, 
 	};
 
 	if (!text_is_utf8(s, n))
-		return invalid(err, NULL, "%s: must be UTF-8 text without NUL", f->name);
+		return invalid(err, fix_of(f), "%s: must be UTF-8 text without NUL", f->name);
 	if (f->required && is_blank(s))
 		return missing(f, "must not be empty", err);
 	if (!check_length(f, n, f->max, err))
 		return false;
 	if (n < (size_t)f->min)
 		return invalid(
-			err, NULL, "%s: shorter than %lld bytes", f->name, (long long)f->min);
+			err, fix_of(f), "%s: shorter than %lld bytes", f->name, (long long)f->min);
 	if (!field_matches(f->pattern, s))
-		return invalid(err, NULL, "%s: %s", f->name, shapes[f->pattern]);
+		return invalid(err, fix_of(f), "%s: %s", f->name, shapes[f->pattern]);
 	*(const char **)at(out, f) = s;
 	return true;
 }
@@ -141,7 +148,7 @@ static bool set_word(const struct field *f, const char *s, void *out, struct err
 static bool set_int(const struct field *f, int64_t v, void *out, struct err *err)
 {
 	if (v < f->min || v > f->max)
-		return invalid(err, NULL, "%s: must be from %lld to %lld", f->name,
+		return invalid(err, fix_of(f), "%s: must be from %lld to %lld", f->name,
 			(long long)f->min, (long long)f->max);
 	*(int64_t *)at(out, f) = v;
 	return true;
@@ -158,13 +165,13 @@ static bool set_texts(
 		size_t len;
 
 		if (!json_object_is_type(v, json_type_string))
-			return invalid(err, NULL, "%s: item %zu must be text", f->name, i);
+			return invalid(err, fix_of(f), "%s: item %zu must be text", f->name, i);
 		len = (size_t)json_object_get_string_len(v);
 		if (!check_length(f, len, f->each_max ? f->each_max : FIELD_LARGE, err))
 			return false;
 		list.v[i] = pool_memdup(pool, json_object_get_string(v), len);
 		if (!text_is_utf8(list.v[i], len))
-			return invalid(err, NULL, "%s: item %zu holds a NUL", f->name, i);
+			return invalid(err, fix_of(f), "%s: item %zu holds a NUL", f->name, i);
 	}
 	*(struct field_texts *)at(out, f) = list;
 	return true;
@@ -192,20 +199,21 @@ static bool set_map(
 		.texts = POOL_ARRAY(pool, const char *, n)};
 
 	if (f->max && n > (size_t)f->max)
-		return invalid(err, NULL, "%s: more than %lld members", f->name, (long long)f->max);
+		return invalid(
+			err, fix_of(f), "%s: more than %lld members", f->name, (long long)f->max);
 	json_object_object_foreach(o, key, v)
 	{
 		size_t len;
 
 		if (!json_object_is_type(v, json_type_string))
-			return invalid(err, NULL, "%s: each member must be text", f->name);
+			return invalid(err, fix_of(f), "%s: each member must be text", f->name);
 		len = (size_t)json_object_get_string_len(v);
 		if (!check_length(f, len, f->each_max ? f->each_max : FIELD_LARGE, err))
 			return false;
 		map.names[i] = pool_strdup(pool, key);
 		map.texts[i] = pool_memdup(pool, json_object_get_string(v), len);
 		if (!text_is_utf8(map.texts[i++], len))
-			return invalid(err, NULL, "%s: a member holds a NUL", f->name);
+			return invalid(err, fix_of(f), "%s: a member holds a NUL", f->name);
 	}
 	map.n = n;
 	*(struct field_map *)at(out, f) = map;
@@ -218,12 +226,12 @@ static bool set_list(
 	size_t n;
 
 	if (!json_object_is_type(v, json_type_array))
-		return invalid(err, NULL, "%s: must be a list", f->name);
+		return invalid(err, fix_of(f), "%s: must be a list", f->name);
 	n = json_object_array_length(v);
 	if (f->required && !n)
 		return missing(f, "must not be empty", err);
 	if (n < (size_t)f->min || (f->max && n > (size_t)f->max))
-		return invalid(err, NULL, "%s: must have %lld to %lld items", f->name,
+		return invalid(err, fix_of(f), "%s: must have %lld to %lld items", f->name,
 			(long long)f->min, (long long)f->max);
 	return f->kind == FIELD_KIND_TEXTS ? set_texts(f, v, pool, out, err)
 					   : set_items(f, v, pool, out, err);
@@ -238,23 +246,23 @@ static bool set_json(
 	case FIELD_KIND_TEXT:
 	case FIELD_KIND_WORD:
 		if (!json_object_is_type(v, json_type_string))
-			return invalid(err, NULL, "%s: must be text", f->name);
+			return invalid(err, fix_of(f), "%s: must be text", f->name);
 		n = (size_t)json_object_get_string_len(v);
 		if (f->kind == FIELD_KIND_WORD)
 			return set_word(f, json_object_get_string(v), out, err);
 		return set_text(f, pool_memdup(pool, json_object_get_string(v), n), n, out, err);
 	case FIELD_KIND_INT:
 		if (!json_object_is_type(v, json_type_int))
-			return invalid(err, NULL, "%s: must be a whole number", f->name);
+			return invalid(err, fix_of(f), "%s: must be a whole number", f->name);
 		return set_int(f, json_object_get_int64(v), out, err);
 	case FIELD_KIND_BOOL:
 		if (!json_object_is_type(v, json_type_boolean))
-			return invalid(err, NULL, "%s: must be true or false", f->name);
+			return invalid(err, fix_of(f), "%s: must be true or false", f->name);
 		*(bool *)at(out, f) = json_object_get_boolean(v);
 		return true;
 	case FIELD_KIND_MAP:
 		if (!json_object_is_type(v, json_type_object))
-			return invalid(err, NULL, "%s: must be an object", f->name);
+			return invalid(err, fix_of(f), "%s: must be an object", f->name);
 		return set_map(f, v, pool, out, err);
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_ITEMS:
@@ -277,11 +285,11 @@ static bool set_query(const struct field *f, const char *s, void *out, struct er
 		return set_word(f, s, out, err);
 	case FIELD_KIND_INT:
 		if (!text_to_i64(s, INT64_MIN, INT64_MAX, &v))
-			return invalid(err, NULL, "%s: must be a whole number", f->name);
+			return invalid(err, fix_of(f), "%s: must be a whole number", f->name);
 		return set_int(f, v, out, err);
 	case FIELD_KIND_BOOL:
 		if (strcmp(s, "true") && strcmp(s, "false") && strcmp(s, "1") && strcmp(s, "0"))
-			return invalid(err, NULL, "%s: must be true or false", f->name);
+			return invalid(err, fix_of(f), "%s: must be true or false", f->name);
 		*(bool *)at(out, f) = *s == 't' || *s == '1';
 		return true;
 	case FIELD_KIND_TEXTS:
@@ -292,7 +300,7 @@ static bool set_query(const struct field *f, const char *s, void *out, struct er
 	case FIELD_KIND_JSON:
 		break;
 	}
-	return invalid(err, NULL, "%s: cannot stand in a query string", f->name);
+	return invalid(err, fix_of(f), "%s: cannot stand in a query string", f->name);
 }
 
 static void set_default(const struct field *f, void *out)
@@ -355,8 +363,7 @@ bool field_from_json(const struct field *fields, size_t n, struct json_object *o
 		bool is_null = json_object_object_get_ex(o, fields[i].name, &v) && !v;
 
 		if (is_null && fields[i].no_null)
-			return invalid(err, NULL,
-				"%s: must not be null; leave it out for its default",
+			return invalid(err, "Leave it out for its default.", "%s: must not be null",
 				fields[i].name);
 		if (v && !set_json(&fields[i], v, pool, out, err))
 			return false;
@@ -385,7 +392,7 @@ static bool take_pair(
 	if (!f)
 		return unknown(fields, n, pair, err);
 	if (seen[f - fields])
-		return invalid(err, NULL, "%s: given twice", f->name);
+		return invalid(err, fix_of(f), "%s: given twice", f->name);
 	seen[f - fields] = true;
 	return set_query(f, value, out, err);
 }

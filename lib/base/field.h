@@ -84,7 +84,7 @@ struct field {
 	size_t nfields;
 	size_t item_size;
 	const char *help; /* one sentence */
-	const char *fix;  /* what to say when it is missing or empty; NULL: a general sentence */
+	const char *fix;  /* what to do, if missing or wrong; NULL: its help says it */
 };
 
 #define FIELD_TYPE_TEXT const char *

@@ -267,6 +267,15 @@ void json_add_bool(struct json_object *o, const char *key, bool v)
 	json_add(o, key, need(json_object_new_boolean(v)));
 }
 
+struct json_object *json_new_printed(const char *json)
+{
+	struct json_object *o = json_new_object();
+
+	json_object_set_serializer(
+		o, json_object_userdata_to_json_string, (void *)(uintptr_t)json, NULL);
+	return o;
+}
+
 void json_push(struct json_object *array, struct json_object *value_taken)
 {
 	(void)json_object_array_add(array, value_taken);
@@ -277,10 +286,22 @@ void json_push_text(struct json_object *array, const char *s)
 	json_push(array, need(json_object_new_string(s)));
 }
 
+#define PRINTED (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+
 const char *json_text(struct json_object *o, struct pool *pool)
 {
-	return pool_strdup(pool, json_object_to_json_string_ext(o,
-					 JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	size_t n;
+	const char *text = json_object_to_json_string_length(o, PRINTED, &n);
+
+	return pool_memdup(pool, text, n);
+}
+
+void json_write(struct buf *b, struct json_object *o)
+{
+	size_t n;
+	const char *text = json_object_to_json_string_length(o, PRINTED, &n);
+
+	(void)buf_add(b, text, n);
 }
 
 static void add_escaped(struct buf *b, char c)

@@ -48,10 +48,14 @@ void json_add_text(struct json_object *o, const char *key, const char *s); /* NU
 void json_add_text_n(struct json_object *o, const char *key, const char *s, size_t n);
 void json_add_i64(struct json_object *o, const char *key, int64_t v);
 void json_add_bool(struct json_object *o, const char *key, bool v);
+/* A value whose text is there: it is printed as json, which outlives it, and cannot be read. */
+struct json_object *json_new_printed(const char *json);
 void json_push(struct json_object *array, struct json_object *value_taken);
 void json_push_text(struct json_object *array, const char *s);
 /* One line, no escaped slashes; memory of the pool. */
 const char *json_text(struct json_object *o, struct pool *pool);
+/* The same, appended. */
+void json_write(struct buf *b, struct json_object *o);
 /* The keys of an object, in its order: NULL past the last. */
 const char *json_key_at(struct json_object *o, size_t i);
 /* Appends o as JSON that every reader takes, jsonb among them: strings are cut after string_max

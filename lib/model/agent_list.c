@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "config.h"
-
 const char *const agent_names[] = {
 	[AGENT_SCRIPT] = "script",
 	[AGENT_CLAUDE] = "claude",
@@ -17,8 +15,10 @@ const char *const agent_names[] = {
 static_assert(sizeof(agent_names) / sizeof(agent_names[0]) == AGENT__COUNT + 1, "a name each");
 
 const struct agent_info agent_list[] = {
-	[AGENT_SCRIPT] = {.title = "Shell script"},
-	[AGENT_CLAUDE] = {.title = "Claude Code", .image = "claude", .needs_model = true},
+	[AGENT_SCRIPT] = {.title = "Shell script", .secret = SECRET__COUNT},
+	[AGENT_CLAUDE] = {.title = "Claude Code",
+		.image = "claude",
+		.secret = SECRET_ANTHROPIC_API_KEY},
 };
 static_assert(sizeof(agent_list) / sizeof(agent_list[0]) == AGENT__COUNT, "a row each");
 
@@ -30,9 +30,4 @@ bool agent_id_find(const char *name, enum agent_id *out)
 			return true;
 		}
 	return false;
-}
-
-bool agent_is_ready(enum agent_id id, const struct config *cfg)
-{
-	return !agent_list[id].needs_model || cfg->has_model || *cfg->model_key;
 }

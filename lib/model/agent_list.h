@@ -5,7 +5,7 @@
  */
 #include <stdbool.h>
 
-struct config;
+#include "secret.h"
 
 enum agent_id { AGENT_SCRIPT, AGENT_CLAUDE, AGENT__COUNT };
 
@@ -13,12 +13,10 @@ struct agent_info {
 	const char *title; /* for people */
 	const char
 		*image; /* what its box boots from unless the request names one; NULL: the site's */
-	bool needs_model; /* it calls a model: the site must have a key for one */
+	enum secret_id secret; /* what the gate must have for it; SECRET__COUNT: nothing */
 };
 
 extern const char *const agent_names[AGENT__COUNT + 1];	 /* by id; ends with NULL */
 extern const struct agent_info agent_list[AGENT__COUNT]; /* by id */
 
 bool agent_id_find(const char *name, enum agent_id *out); /* false: none of that name */
-/* Whether the site's settings let it work at all. */
-bool agent_is_ready(enum agent_id id, const struct config *cfg);

@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "db.h"
+#include "exec.h"
 #include "job.h"
 #include "pool.h"
 #include "queries.h"
@@ -146,4 +147,15 @@ bool box_move(struct db *db, const struct fence *f, int64_t box_id, enum box_sta
 		    &res, err))
 		return err_wrap(err, "box %s", box_state_names[to]);
 	return result_i64(&res, 0, 0) || fence_lost(f, err);
+}
+
+/* The box first: whoever begins something in it holds its row, and once he has let go of it what he
+ * began is there for the statements that follow. */
+bool box_destroying(struct db *db, const struct fence *f, int64_t box_id,
+	const struct box_ending *end, int64_t deadline_ms, struct err *err)
+{
+	return box_move(db, f, box_id, BOX_DESTROYING, NULL, NULL, deadline_ms, err) &&
+	       turn_stop_box(db, f, box_id, end->turn, end->reason, end->detail, err) &&
+	       exec_stop_box(db, f, box_id, end->exec_reason, err) &&
+	       job_drop_box(db, f, box_id, turn_state_names[end->turn], err);
 }

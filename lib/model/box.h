@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "turn.h"
 
 struct db;
 struct fence;
@@ -74,3 +75,15 @@ bool box_take_streams(struct db *db, const struct fence *f, int64_t box_id, int6
  * sentence for people, sanitised) may be NULL. A box that has ended stays as it ended. */
 bool box_move(struct db *db, const struct fence *f, int64_t box_id, enum box_state to,
 	const char *reason, const char *detail, int64_t deadline_ms, struct err *err) NODISCARD;
+
+/* How what was begun in a box ends with it. */
+struct box_ending {
+	enum turn_state turn;
+	enum turn_reason reason;
+	const char *detail;	 /* of the turns; NULL: none */
+	const char *exec_reason; /* of the execs */
+};
+/* For the destroy job f of the box, in a transaction: to BOX_DESTROYING, so that nobody begins
+ * anything in it any more, and whatever was begun ends: turns, execs, and their jobs. */
+bool box_destroying(struct db *db, const struct fence *f, int64_t box_id,
+	const struct box_ending *end, int64_t deadline_ms, struct err *err) NODISCARD;

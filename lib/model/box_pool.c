@@ -20,7 +20,7 @@ bool box_pool_make(struct db *db, const struct box_pool_new *in, struct err *err
 		       ARGS(db_text(name), db_text(in->runtime), db_text(in->image),
 			       db_text(in->image_key), db_text(in->size->name),
 			       db_i64(in->size->memory_bytes), db_i64(in->size->cpus),
-			       db_i64(in->size->disk_bytes), db_text(in->host),
+			       db_ref(size_class_disk(in->size, in->runtime)), db_text(in->host),
 			       db_i64(in->creating_ms), db_i64(in->max_ms + BOX_POOL_MS)),
 		       NULL, err) ||
 	       err_wrap(err, "pool");

@@ -25,8 +25,9 @@ struct idempotency {
  * with reason "idempotency" where the key was used for something else. */
 bool idempotency_claim(struct db *db, struct pool *pool, const struct idempotency *key, bool *first,
 	int *status, const char **response, struct err *err) NODISCARD;
-/* Before it, for a key that the caller did not make up but that stands for what was asked: forgets
- * one older than keep_ms, but not while the run that was begun under it goes on. */
+/* Before it, for a key that the caller did not make up but that stands for what was asked, and
+ * keeps the name of a run: forgets it, but not while that run goes on, nor for keep_ms after it is
+ * done unless it was torn down. */
 bool idempotency_forget(
 	struct db *db, const struct idempotency *key, int64_t keep_ms, struct err *err) NODISCARD;
 bool idempotency_store(struct db *db, const struct idempotency *key, int status,

@@ -68,7 +68,8 @@ bool job_finish(
  * held any more. */
 bool job_hand_back(struct db *db, const struct fence *f, int64_t delay_ms, bool keep_host,
 	struct err *err) NODISCARD;
-/* Queues every job again whose lease has run out. No attempt is charged. */
+/* Queues every job again whose lease has run out and whose holder is not writing just now: it waits
+ * for nobody. No attempt is charged. */
 bool job_reap(struct db *db, int64_t *reaped, struct err *err) NODISCARD;
 /* Hands back everything this owner holds: a worker that ends. */
 bool job_release(struct db *db, const char *owner, int64_t *released, struct err *err) NODISCARD;

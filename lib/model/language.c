@@ -16,14 +16,20 @@ static const char *const python_argv[] = {"python3", NULL};
 static const char *const node_argv[] = {"node", NULL};
 static const char *const bash_argv[] = {"bash", NULL};
 static const char *const go_argv[] = {"go", "run", NULL};
-static const char *const java_argv[] = {"java", "-cp", ".:lib/*", NULL};
+/* A run lasts a minute at most: Java's second compiler would take time in it, above all under
+ * emulation, and pays for that only later. */
+static const char *const java_argv[] = {"java", "-XX:TieredStopAtLevel=1", "-cp", ".:lib/*", NULL};
+
+static const char *const python_warm[] = {"python3", "-c", "print()", NULL};
+static const char *const node_warm[] = {"node", "-e", "console.log()", NULL};
+static const char *const java_warm[] = {"java", "-XX:-UsePerfData", "-version", NULL};
 
 const struct language languages[] = {
-	{"python", "python", true, NULL, ".py", "pip", python_argv, none},
-	{"javascript", "javascript", false, NULL, ".js", "npm", node_argv, none},
-	{"bash", "bash", true, APART, ".sh", "apt", bash_argv, none},
-	{"go", "go", false, APART, ".go", "go", go_argv, none},
-	{"java", "java", false, APART, ".java", "maven", java_argv, none},
+	{"python", "python", true, true, NULL, ".py", "pip", python_argv, none, python_warm},
+	{"javascript", "javascript", false, true, NULL, ".js", "npm", node_argv, none, node_warm},
+	{"bash", "bash", true, false, APART, ".sh", "apt", bash_argv, none, NULL},
+	{"go", "go", false, false, APART, ".go", "go", go_argv, none, NULL},
+	{"java", "java", false, false, APART, ".java", "maven", java_argv, none, java_warm},
 	{NULL},
 };
 
@@ -35,4 +41,9 @@ const struct language *language_find(const char *name)
 		if (!strcmp(l->name, name))
 			return l;
 	return NULL;
+}
+
+bool language_is_in(const struct language *l, const char *image)
+{
+	return !strcmp(l->image, image) || (l->is_in_base && !strcmp(image, "base"));
 }

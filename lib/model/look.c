@@ -24,6 +24,37 @@ const char *const look_op_names[] = {
 };
 static_assert(sizeof(look_op_names) / sizeof(look_op_names[0]) == LOOK_OP__COUNT, "a name each");
 
+/* What the row does not keep: by the reason, else by the code. */
+static const char *fix_of(enum err_code code, const char *reason)
+{
+	static const struct {
+		const char *reason, *fix;
+	} fixes[] = {
+		{"box_ended", "What a run made is in its patch and files; a sandbox takes all "
+			      "with it: create another."},
+		{"no_baseline", "Only a tree that came along can be compared: sync_from, upload or "
+				"repos. read_file shows a file as it is."},
+		{"field", "Give one that the message names."},
+	};
+
+	for (size_t i = 0; i < sizeof(fixes) / sizeof(fixes[0]); i++)
+		if (!strcmp(fixes[i].reason, reason))
+			return fixes[i].fix;
+	switch (code) {
+	case ERR_NOT_FOUND:
+		return "list_files says what is there.";
+	case ERR_INVALID:
+		return "list_files says what is there and of what kind it is.";
+	case ERR_FORBIDDEN:
+		return "Files that the box's user may read can be looked at, outside of /proc, "
+		       "/sys, /dev and /run: run can print others.";
+	case ERR_TOO_LARGE:
+		return "Ask for a folder in it.";
+	default:
+		return NULL;
+	}
+}
+
 bool look_submit(struct db *db, const struct look_new *in, char name[ID_SIZE], struct err *err)
 {
 	CLEANUP(result) struct result res = {0};
@@ -41,7 +72,7 @@ bool look_submit(struct db *db, const struct look_new *in, char name[ID_SIZE], s
 	if (res.rows)
 		return true;
 	(void)err_set(err, ERR_CONFLICT, "the box has ended: there is nothing to look at");
-	return err_advise(err, "box_ended", "what a run made is in its patch and files");
+	return err_advise(err, "box_ended", fix_of(ERR_CONFLICT, "box_ended"));
 }
 
 bool look_get(struct db *db, struct pool *pool, int64_t id, struct look_row *out, struct err *err)
@@ -61,6 +92,8 @@ bool look_get(struct db *db, struct pool *pool, int64_t id, struct look_row *out
 		.ended = strcmp(result_text(&res, 0, 2), "queued") != 0,
 		.is_sandbox = result_bool(&res, 0, 3),
 		.upload_id = result_i64(&res, 0, 4),
+		.source = pool_strdup(pool, result_text(&res, 0, 5)),
+		.repos = pool_strdup(pool, result_text(&res, 0, 6)),
 	};
 	return true;
 }
@@ -89,10 +122,7 @@ bool look_error(const char *code, const char *reason, const char *detail, struct
 		if (!strcmp(err_info((enum err_code)i)->name, code))
 			c = (enum err_code)i;
 	(void)err_set(err, c, "%s", detail);
-	return err_advise(err, reason,
-		c == ERR_NOT_FOUND ? "list_files says what is there."
-		: c == ERR_INVALID ? "list_files says what is there and of what kind it is."
-				   : NULL);
+	return err_advise(err, reason, fix_of(c, reason));
 }
 
 bool look_sweep(struct db *db, int64_t older_ms, struct err *err)

@@ -18,9 +18,6 @@ extern const char *const look_op_names[LOOK_OP__COUNT];
 
 /* How long an answer, and what get_files put together, is kept. */
 #define LOOK_KEPT_MS (3600 * INT64_C(1000))
-/* Where a path that does not begin with "/" begins. */
-#define LOOK_DIR "/workspace"
-
 struct look_new {
 	int64_t account_id;
 	const char *sandbox, *session; /* one of them; the other NULL */
@@ -37,7 +34,9 @@ struct look_row {
 	const char *request; /* JSON */
 	bool ended;
 	bool is_sandbox;
-	int64_t upload_id; /* the tree that the sandbox was made with; 0: none */
+	/* the trees in its box, as checkout.h reads them */
+	const char *source, *repos;
+	int64_t upload_id; /* 0: none */
 };
 bool look_get(struct db *db, struct pool *pool, int64_t id, struct look_row *out,
 	struct err *err) NODISCARD;

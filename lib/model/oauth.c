@@ -66,6 +66,15 @@ bool oauth_client_add(struct db *db, const char *title, const char *redirect_uri
 	return true;
 }
 
+bool oauth_document_put(struct db *db, const char *client_id, const char *title,
+	const char *redirect_uris, struct err *err)
+{
+	if (!db_query(db, Q_OAUTH_DOCUMENT_PUT,
+		    ARGS(db_text(client_id), db_text(title), db_text(redirect_uris)), NULL, err))
+		return err_wrap(err, "client");
+	return true;
+}
+
 bool oauth_grant_add(struct db *db, const struct oauth_grant_new *in, char name[ID_SIZE],
 	char code[TOKEN_SIZE], struct err *err)
 {

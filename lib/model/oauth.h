@@ -40,6 +40,10 @@ bool oauth_client_find(struct db *db, struct pool *pool, const char *client_id,
 /* A client that registers itself; client_id gets its id. ERR_LIMITED at OAUTH_CLIENTS_MAX. */
 bool oauth_client_add(struct db *db, const char *title, const char *redirect_uris,
 	char client_id[ID_SIZE], struct err *err) NODISCARD;
+/* What the document at the client_id says, new or anew. */
+bool oauth_document_put(struct db *db, const char *client_id, const char *title,
+	const char *redirect_uris, struct err *err) NODISCARD;
+
 /* --- grants --- */
 
 struct oauth_grant_new {
@@ -65,8 +69,8 @@ struct oauth_taken {
 	enum scope scope;
 };
 
-/* Uses up the code, or the client's refresh token. NULL: it is wrong, too old, or comes a second
- * time, which has ended its grant. */
+/* Uses up the code, or the client's refresh token, in a transaction, which is its account's from
+ * then on. NULL: it is wrong, too old, or comes a second time, which has ended its grant. */
 bool oauth_code_take(struct db *db, struct pool *pool, const char *code, struct oauth_taken **out,
 	struct err *err) NODISCARD;
 bool oauth_refresh_take(struct db *db, struct pool *pool, const char *token, const char *client_id,

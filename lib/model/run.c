@@ -43,8 +43,12 @@ bool run_find_upload(
 
 	if (!db_query(db, Q_RUN_FIND_UPLOAD, ARGS(db_i64(account_id), db_text(upload)), &res, err))
 		return false;
-	if (!res.rows)
-		return err_set(err, ERR_NOT_FOUND, "no upload %s", upload);
+	if (!res.rows) {
+		(void)err_set(err, ERR_NOT_FOUND, "no upload %s", upload);
+		return err_advise(err, "no_upload",
+			"Send the tree with POST /upload?name=tree.tar, and use the upload that it "
+			"answers.");
+	}
 	if (!result_bool(&res, 0, 1)) {
 		(void)err_set(err, ERR_CONFLICT, "upload %s is not complete", upload);
 		return err_advise(err, "upload_incomplete", "upload the tree again");
@@ -81,7 +85,7 @@ bool run_delegate(struct db *db, const struct run_new *in, struct run_made *out,
 			    db_text(in->task), db_text(in->agent), db_ref(upload_id),
 			    db_text(in->repos), db_text(in->created_by), db_text(made.box_name),
 			    db_text(in->runtime), db_text(in->image), db_text(in->size_class),
-			    db_i64(in->memory_bytes), db_i64(in->cpus), db_i64(in->disk_bytes),
+			    db_i64(in->memory_bytes), db_i64(in->cpus), db_ref(in->disk_bytes),
 			    db_i64(in->starting_ms), db_i64(in->max_ms), db_text(in->request_id),
 			    db_text(in->image_key)),
 		    &res, err))

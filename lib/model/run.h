@@ -38,7 +38,8 @@ struct run_new {
 	const char *runtime, *image, *size_class;
 	const char
 		*image_key; /* what the image's name means now; NULL: no box of the pool will do */
-	int64_t memory_bytes, cpus, disk_bytes;
+	int64_t memory_bytes, cpus;
+	int64_t disk_bytes;  /* 0: nothing holds it */
 	int64_t starting_ms; /* it must be ready by then */
 	int64_t max_ms;	     /* and is destroyed by then */
 };

@@ -103,7 +103,7 @@ bool sandbox_create(
 	if (!db_query(db, Q_SANDBOX_CREATE,
 		    ARGS(db_i64(in->account_id), db_text(made.name), db_text(in->runtime),
 			    db_text(in->image), db_text(in->size_class), db_i64(in->memory_bytes),
-			    db_i64(in->cpus), db_i64(in->disk_bytes), db_i64(in->creating_ms),
+			    db_i64(in->cpus), db_ref(in->disk_bytes), db_i64(in->creating_ms),
 			    db_i64(in->max_ms), db_text(in->language), db_text(in->packages),
 			    db_ref(upload_id), db_i64(in->idle_ms), db_text(in->request_id),
 			    db_text(in->packages_from), db_text(in->image_key)),

@@ -26,7 +26,8 @@ struct sandbox_new {
 	const char *language, *runtime, *image, *size_class;
 	const char
 		*image_key; /* what the image's name means now; NULL: no box of the pool will do */
-	int64_t memory_bytes, cpus, disk_bytes;
+	int64_t memory_bytes, cpus;
+	int64_t disk_bytes;	   /* 0: nothing holds it */
 	const char *packages;	   /* JSON array of texts; NULL: none */
 	const char *packages_from; /* a lock file of the tree; NULL: none */
 	const char *upload;	   /* the name of a complete upload; NULL: no tree */

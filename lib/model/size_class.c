@@ -47,3 +47,8 @@ bool size_class_choose(
 		"memory_mb, cpus: the largest box has %lld MB and %lld cpus",
 		(long long)(largest->memory_bytes / MIB), (long long)largest->cpus);
 }
+
+int64_t size_class_disk(const struct size_class *size, const char *runtime)
+{
+	return strcmp(runtime, "podman") && strcmp(runtime, "docker") ? size->disk_bytes : 0;
+}

@@ -18,3 +18,6 @@ const struct size_class *size_class_for(int64_t memory_mb, int64_t cpus);
 /* The same for a request's own words. ERR_INVALID, saying how large the largest is. */
 bool size_class_choose(
 	int64_t memory_mb, int64_t cpus, const struct size_class **out, struct err *err) NODISCARD;
+/* What the disk of a box is held to by this runtime; 0: by nothing. A container writes into its
+ * engine's store, where only a file's size has a limit. */
+int64_t size_class_disk(const struct size_class *size, const char *runtime);

@@ -35,6 +35,11 @@ INSERT INTO oauth_clients (client_id, title, redirect_uris)
 SELECT $1::text, $2::text, $3::jsonb WHERE $4::bigint > (SELECT count(*) FROM oauth_clients c
 	WHERE NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.client_id));
 
+-- name: oauth_document_put
+INSERT INTO oauth_clients (client_id, title, redirect_uris, fetched_at) VALUES ($1::text, $2::text, $3::jsonb, now())
+ON CONFLICT (client_id) DO UPDATE SET title = excluded.title, redirect_uris = excluded.redirect_uris, fetched_at = now()
+WHERE oauth_clients.fetched_at IS NOT NULL;
+
 -- name: oauth_grant_add
 WITH g AS (
 	INSERT INTO oauth_grants (account_id, user_id, name, client_id, title, redirect_uri, scopes, resource)
@@ -54,11 +59,15 @@ SELECT json_build_object('grants', coalesce(json_agg(grant_json(g.*::oauth_grant
 FROM oauth_grants g WHERE g.account_id = $1::bigint AND g.revoked_at IS NULL
 	AND EXISTS (SELECT FROM oauth_tokens t WHERE t.grant_id = g.id AND t.expires_at > now());
 
+-- The transaction goes on as that of the account which it turns out to be.
 -- name: oauth_code_take
-SELECT account_id, grant_id, client_id, redirect_uri, challenge, resource, scopes FROM code_take($1::bytea);
+SELECT account_id, grant_id, client_id, redirect_uri, challenge, resource, scopes,
+	set_config('app.account_id', account_id::text, true)
+FROM code_take($1::bytea);
 
 -- name: oauth_refresh_take
-SELECT account_id, grant_id, resource, scopes FROM refresh_take($1::bytea, $2::text);
+SELECT account_id, grant_id, resource, scopes, set_config('app.account_id', account_id::text, true)
+FROM refresh_take($1::bytea, $2::text);
 
 -- name: oauth_token_add
 INSERT INTO oauth_tokens (account_id, grant_id, kind, token_sha256, scopes, expires_at)

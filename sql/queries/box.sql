@@ -28,7 +28,7 @@ WITH f AS (
 SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM b);
 
 -- Ready by this boot of its guest already: the commit's answer was lost. A sandbox for which the gate is open
--- is not handed out: the gate reads the same row for each request.
+-- is not handed out: the gate reads the same row for each request. What waited for it is claimed now.
 -- name: box_ready
 WITH f AS (
 	SELECT 1 FROM jobs WHERE id = $1::bigint AND epoch = $2::bigint AND state = 'running' FOR SHARE
@@ -39,7 +39,7 @@ WITH f AS (
 		seal = jsonb_build_object('at', rfc3339(now()), 'readback', $6::jsonb, 'probe', $7::jsonb)
 	FROM f WHERE boxes.id = $3::bigint AND (state = 'creating' OR state = 'ready' AND guest_boot_id = $4::text)
 		AND (purpose <> 'sandbox' OR egress = 'sealed')
-	RETURNING 1
+	RETURNING pg_notify('jobs', '')
 )
 SELECT (SELECT count(*) FROM f), (SELECT count(*) FROM b),
 	(SELECT purpose = 'sandbox' AND egress <> 'sealed' FROM boxes WHERE id = $3::bigint);
@@ -63,5 +63,6 @@ WITH f AS (
 		gone_at = CASE WHEN $4::text IN ('gone', 'failed') THEN now() END,
 		deadline_at = now() + $6::bigint * interval '1 ms'
 	FROM f WHERE boxes.id = $3::bigint AND state NOT IN ('gone', 'failed')
+	RETURNING pg_notify('jobs', '')
 )
 SELECT count(*) FROM f;

@@ -2,7 +2,8 @@
 
 -- The subselect with its literal LIMIT is run once and keeps a generic plan. `placed` is false where
 -- another host took the box between our snapshot and our write. Of a box that is to be destroyed nothing
--- else is begun any more.
+-- else is begun any more; a process in one that is being made waits here for as long as that takes, which
+-- its maker and its deadline bound, and holds no runner meanwhile.
 -- name: job_claim
 -- retry
 WITH c AS (
@@ -11,7 +12,8 @@ WITH c AS (
 	WHERE id = (SELECT j.id FROM jobs j
 		WHERE j.state = 'queued' AND j.run_at <= now() AND j.kind = ANY ($3::text[])
 			AND (j.host IS NULL OR j.host = $1::text)
-			AND NOT EXISTS (SELECT 1 FROM boxes b WHERE b.id = j.box_id AND b.host <> $1::text)
+			AND NOT EXISTS (SELECT 1 FROM boxes b WHERE b.id = j.box_id
+				AND (b.host <> $1::text OR b.state = 'creating' AND j.kind = 'exec'))
 			AND NOT EXISTS (SELECT 1 FROM jobs r
 				WHERE r.state = 'running' AND r.box_id = j.box_id AND r.lane = j.lane)
 			AND (j.kind = 'destroy' OR NOT EXISTS (SELECT 1 FROM jobs d
@@ -53,12 +55,14 @@ SELECT id, account_id, kind, box_id, run_id, turn_id, exec_id, lane, payload, st
 	host, epoch, lease_owner, lease_until, deadline_at, cancel_requested_at, request_id, last_error, created_at,
 	$3::text FROM d;
 
--- Guard and change in one statement: a job that was finished or renewed meanwhile is left alone.
+-- A job that its holder is writing with in this instant is left for the next look: who waited for it would renew
+-- no lease meanwhile, and lose all that are good.
 -- name: job_reap
 -- retry
 WITH x AS (
 	UPDATE jobs SET state = 'queued', lease_owner = NULL, lease_until = NULL, last_error = 'lease expired'
-	WHERE state = 'running' AND lease_until < now() RETURNING id
+	WHERE id = ANY (ARRAY(SELECT id FROM jobs WHERE state = 'running' AND lease_until < now()
+		FOR UPDATE SKIP LOCKED)) RETURNING id
 )
 SELECT count(*), CASE WHEN count(*) > 0 THEN pg_notify('jobs', '')::text END FROM x;
 

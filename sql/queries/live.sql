@@ -72,15 +72,15 @@ SELECT i, coalesce((SELECT seq FROM log_chunk WHERE log_id = i ORDER BY seq DESC
 FROM unnest($1::bigint[]) i;
 
 -- name: live_callers
--- Which of the sessions, keys and access tokens are still good.
-SELECT 'session', id FROM sessions
-WHERE id = ANY ($1::bigint[]) AND expires_at > now() AND seen_at > now() - interval '7 days'
-UNION ALL
-SELECT 'key', id FROM api_keys
-WHERE id = ANY ($2::bigint[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
-UNION ALL
-SELECT 'oauth', t.id FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id
-WHERE t.id = ANY ($3::bigint[]) AND t.expires_at > now() AND g.revoked_at IS NULL;
+-- Which of the sessions, keys and access tokens are still good, and for how many ms; NULL: with no end.
+SELECT kind, id, ceil(extract(epoch FROM ends_at - now()) * 1000)::bigint
+FROM (SELECT 'session', id, least(expires_at, seen_at + interval '7 days') FROM sessions WHERE id = ANY ($1::bigint[])
+	UNION ALL
+	SELECT 'key', id, expires_at FROM api_keys WHERE id = ANY ($2::bigint[]) AND revoked_at IS NULL
+	UNION ALL
+	SELECT 'oauth', t.id, t.expires_at FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id
+	WHERE t.id = ANY ($3::bigint[]) AND g.revoked_at IS NULL) callers (kind, id, ends_at)
+WHERE ends_at IS NULL OR ends_at > now();
 
 -- name: live_run_states
 SELECT id, state, last_turn FROM runs WHERE id = ANY ($1::bigint[]);

@@ -13,9 +13,14 @@ WITH b AS (
 )
 SELECT l.id, j.id FROM l, j;
 
+-- With the trees of its box: a sandbox's, or its run's.
 -- name: look_get
-SELECT l.op, l.request::text, l.state, b.purpose = 'sandbox', coalesce(b.sync_upload_id, 0)
-FROM looks l JOIN boxes b ON b.id = l.box_id WHERE l.id = $1::bigint;
+SELECT l.op, l.request::text, l.state, b.purpose = 'sandbox', coalesce(b.sync_upload_id, r.upload_id, 0),
+	CASE WHEN b.sync_upload_id IS NOT NULL THEN 'upload' ELSE coalesce(r.source, 'none') END,
+	coalesce(r.repos, '[]')::text
+FROM looks l JOIN boxes b ON b.id = l.box_id
+LEFT JOIN LATERAL (SELECT source, repos, upload_id FROM runs WHERE box_id = b.id LIMIT 1) r ON true
+WHERE l.id = $1::bigint;
 
 -- The same end again by the same epoch: the commit's answer was lost.
 -- name: look_finish

@@ -1,5 +1,5 @@
 -- name: runlog_append
--- Chunks of one flush and trace rows, under the fence (FOR SHARE: the reaper waits for us, not we for it).
+-- Chunks of one flush and trace rows, under the fence (FOR SHARE: the reaper passes us by, and we do not wait for it).
 -- The bodies come as one piece of bytes, cut here by $7 and $8, so that nothing is escaped; line_ms as the
 -- text of an int[] (arrays of arrays must have equal lengths); ON CONFLICT makes sending it all again after
 -- an unknown commit harmless.

@@ -94,6 +94,3 @@ SELECT json_build_object('sandboxes', coalesce(json_agg(sandbox_json(b.id) ORDER
 FROM boxes b WHERE b.account_id = $2::bigint AND b.purpose = 'sandbox'
 	AND CASE WHEN $1::text IS NULL THEN b.state NOT IN ('gone', 'failed') ELSE b.name = $1::text END;
 
--- What the hosts' boxes are separated by, as their last one proved it.
--- name: read_isolation
-SELECT DISTINCT isolation FROM hosts ORDER BY 1;

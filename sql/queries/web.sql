@@ -49,13 +49,15 @@ RETURNING 1;
 SELECT route = $3::text AND body_sha256 = $4::bytea AS same, status, response
 FROM idempotency WHERE account_id = $1::bigint AND key = $2::text;
 
--- A key that was made of what was asked: it goes $3 ms after it was, unless the run that it began goes on.
+-- A key that was made of what was asked, and what it began: it goes unless that run goes on, or is done since
+-- less than $3 ms and has its box still.
 -- name: idempotency_forget
 DELETE FROM idempotency i
-WHERE i.account_id = $1::bigint AND i.key = $2::text AND i.created_at < now() - $3::bigint * interval '1 ms'
-	AND NOT EXISTS (SELECT 1 FROM runs r
-		WHERE r.account_id = i.account_id AND r.name = substring(i.response FROM 'run-[a-z2-7]{16}')
-			AND r.state NOT IN ('done', 'failed', 'stopped', 'lost'));
+WHERE i.account_id = $1::bigint AND i.key = $2::text
+	AND NOT EXISTS (SELECT 1 FROM runs r JOIN boxes b ON b.id = r.box_id
+		WHERE r.account_id = i.account_id AND r.name = i.response AND (r.state NOT IN ('done', 'failed', 'stopped', 'lost')
+			OR r.state = 'done' AND r.finished_at > now() - $3::bigint * interval '1 ms'
+				AND b.state NOT IN ('destroying', 'gone', 'failed')));
 
 -- name: idempotency_store
 UPDATE idempotency SET status = $3::int, response = $4::text WHERE account_id = $1::bigint AND key = $2::text;
