@@ -255,32 +255,42 @@ static bool output_take(
 	return boxlink_send_bytes(l, WIRE_CREDIT, f->stream, credit, sizeof(credit), err);
 }
 
-bool boxlink_exec(struct boxlink *l, uint32_t stream, const char *user, const char *const *argv,
-	int timeout_ms, struct boxlink_exit *out, struct err *err)
+bool boxlink_exec_json(struct boxlink *l, uint32_t stream, const char *json, int timeout_ms,
+	struct boxlink_exit *out, struct err *err)
 {
-	CLEANUP(buf) struct buf request = BUF_INIT(WIRE_PAYLOAD_MAX);
 	int64_t deadline_ms = time_boot_ms() + timeout_ms + 30000;
 	struct wire_frame f;
 
 	*out = (struct boxlink_exit){.out = BUF_INIT(OUTPUT_KEEP)};
-	if (!exec_add(&request, user, argv, timeout_ms))
-		return err_set(err, ERR_TOO_LARGE, "exec %s: arguments too long", argv[0]);
-	if (!boxlink_send(l, WIRE_EXEC, stream, request.data, err))
+	if (!boxlink_send(l, WIRE_EXEC, stream, json, err))
 		return false;
 	for (;;) {
 		int64_t left = deadline_ms - time_boot_ms();
 
 		if (!boxlink_next(l, left > 0 ? (int)left : 0, &f, err))
-			return err_wrap(err, "exec %s", argv[0]);
+			return false;
 		if (f.stream != stream)
 			continue;
 		if (f.type == WIRE_ERROR)
 			return refused(&f, err);
 		if ((f.type == WIRE_STDOUT || f.type == WIRE_STDERR) &&
 			!output_take(l, &f, out, err))
-			return err_wrap(err, "exec %s", argv[0]);
+			return false;
 		if (f.type == WIRE_EXIT)
 			break;
 	}
 	return exit_read(&f, out, err) && boxlink_send(l, WIRE_ACK_EXIT, stream, "{}", err);
+}
+
+bool boxlink_exec(struct boxlink *l, uint32_t stream, const char *user, const char *const *argv,
+	int timeout_ms, struct boxlink_exit *out, struct err *err)
+{
+	CLEANUP(buf) struct buf request = BUF_INIT(WIRE_PAYLOAD_MAX);
+
+	if (!exec_add(&request, user, argv, timeout_ms)) {
+		*out = (struct boxlink_exit){.out = BUF_INIT(0)};
+		return err_set(err, ERR_TOO_LARGE, "exec %s: arguments too long", argv[0]);
+	}
+	return boxlink_exec_json(l, stream, request.data, timeout_ms, out, err) ||
+	       err_wrap(err, "exec %s", argv[0]);
 }

@@ -57,3 +57,6 @@ void cleanup_boxlink_exit(struct boxlink_exit *e);
  * acknowledges the end. lane "admin". timeout_ms is the box's limit; the wait ends 30 s later. */
 bool boxlink_exec(struct boxlink *l, uint32_t stream, const char *user, const char *const *argv,
 	int timeout_ms, struct boxlink_exit *out, struct err *err) NODISCARD;
+/* The same of an EXEC that is there as JSON. */
+bool boxlink_exec_json(struct boxlink *l, uint32_t stream, const char *json, int timeout_ms,
+	struct boxlink_exit *out, struct err *err) NODISCARD;

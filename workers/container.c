@@ -61,11 +61,18 @@ const char *engine_image_name(struct pool *pool, const struct image *image)
 bool engine_has_image(
 	struct pool *pool, const struct engine *e, const struct image *image, struct err *err)
 {
-	bool there = false;
+	CLEANUP(buf) struct buf text = BUF_INIT(1 << 20);
+	struct argv a;
+	int status;
 
-	if (!e->verbs->has_image(pool, e, engine_image_name(pool, image), &there, err))
+	if (!engine_argv(pool, e, &a, err))
 		return false;
-	if (there)
+	argv_add2(&a, "image", "inspect");
+	argv_add2(&a, "--format", e->verbs->inspect_format);
+	argv_add(&a, engine_image_name(pool, image));
+	if (!engine_call(&a, -1, ENGINE_ANSWER_MS, &text, &status, err))
+		return false;
+	if (!status)
 		return true;
 	(void)err_set(err, ERR_NOT_FOUND, "image %s is not in %s's store", image->name, e->name);
 	return err_advise(err, "image_not_found", "run asb doctor --pull");

@@ -17,7 +17,6 @@
 #include "spawn_site.h"
 #include "text.h"
 
-#define ANSWER_MS 15000
 #define CGROUPS "/sys/fs/cgroup"
 
 static bool file_text(const char *path, char *out, size_t size)
@@ -192,7 +191,7 @@ static bool engine_says(struct pool *pool, const struct engine *e, const char *m
 	argv_add2(&a, "container", "inspect");
 	argv_add2(&a, "--format", "{{json .}}");
 	argv_add(&a, marker);
-	if (!engine_ask(&a, ANSWER_MS, &text, err) || !engine_json(&text, &o, err))
+	if (!engine_ask(&a, ENGINE_ANSWER_MS, &text, err) || !engine_json(&text, &o, err))
 		return false;
 	host = json_get(o, "HostConfig");
 	(void)json_get_text(host, "NetworkMode", &network);

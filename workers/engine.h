@@ -7,8 +7,7 @@
 struct engine_verbs {
 	bool (*probe)(
 		struct pool *pool, const struct engine *e, const char **version, struct err *err);
-	bool (*has_image)(struct pool *pool, const struct engine *e, const char *image, bool *out,
-		struct err *err);
+	const char *inspect_format; /* that `image inspect` takes; what it says is not read */
 	bool (*start)(struct pool *pool, const struct engine *e, const struct container_spec *spec,
 		struct container *out, struct err *err);
 	bool (*readback)(struct pool *pool, const struct engine *e,
@@ -23,6 +22,9 @@ struct engine_verbs {
 extern const struct engine engine_docker;
 extern const struct engine engine_msb;
 extern const struct engine engine_podman;
+
+/* An answer to a question that starts nothing. */
+#define ENGINE_ANSWER_MS 15000
 
 struct argv {
 	struct pool *pool;

@@ -17,6 +17,7 @@
 #include "gate_pkg.h"
 #include "gate_routes.h"
 #include "gate_usage.h"
+#include "secret.h"
 #include "wire.h"
 
 struct config;
@@ -39,6 +40,8 @@ struct gate {
 	CURLM *multi;
 	struct watch *curl_timer;
 	struct gate_conn *conns;
+	struct seal_key seal; /* opens secrets; without a name where the site has none */
+	struct watch *seal_tell;
 };
 
 struct gate_conn {
@@ -140,7 +143,14 @@ const char *model_call_end(struct model_call *m, struct buf *out);
 void model_call_error(struct model_call *m, const char *word);
 /* What a client of the model's API reads: the text of an error. */
 const char *model_error_json(struct pool *pool, int status, const char *message);
-#define MODEL_KEY_MAX 1024 /* bytes */
+#define MODEL_KEY_MAX SECRET_VALUE_MAX
+
+/* gate_secret.c */
+/* Reads the key that opens secrets, and tells its public half in a row as soon as there is a
+ * database. */
+bool gate_secret_init(struct gate *g, struct err *err) NODISCARD;
+/* Sets who->model_key where the account has entered one. */
+bool gate_secret_load(struct gate_stream *s, struct err *err) NODISCARD;
 
 /* gate_fetch.c */
 bool fetch_init(struct gate *g, struct err *err) NODISCARD;

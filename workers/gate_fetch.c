@@ -349,12 +349,12 @@ bool fetch_start(struct gate_stream *s, struct err *err)
 	(void)curl_easy_setopt(e, CURLOPT_USERAGENT, "agent-sandbox-gate");
 	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, s->headers);
 	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, 10000L);
-	if (s->call) {
-		/* whole seconds are what curl counts in; one that the box holds up is exempt */
-		(void)curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L);
-		(void)curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME,
-			(long)((s->conn->gate->cfg->model_stall_ms + 999) / 1000));
-	}
+	if (*s->conn->gate->cfg->ca_file)
+		(void)curl_easy_setopt(e, CURLOPT_CAINFO, s->conn->gate->cfg->ca_file);
+	/* whole seconds are what curl counts in; an answer that the box holds up is exempt */
+	(void)curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME,
+		(long)((s->conn->gate->cfg->model_stall_ms + 999) / 1000));
 	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
 	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, s);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);

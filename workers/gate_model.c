@@ -1,6 +1,6 @@
 /*
  * What a call of the model is besides a transfer: it has a row, whatever becomes of it, and the
- * site's key, which went up with it, does not come down again. The key is covered byte for byte, so
+ * key, which went up with it, does not come down again. The key is covered byte for byte, so
  * that lengths stay what they were; an answer that cannot be read (compressed) is not let through.
  */
 #include "gate.h"
@@ -58,7 +58,7 @@ void model_call_begin(struct gate_stream *s)
 
 	m->start_ms = time_boot_ms();
 	m->path = s->req.path + strlen(s->route->prefix);
-	m->key = s->conn->gate->cfg->model_key;
+	m->key = s->to.key;
 	m->key_n = strlen(m->key);
 	buf_init(&m->held, MODEL_KEY_MAX);
 	usage_init(&m->usage, false);
@@ -96,7 +96,7 @@ static size_t tail_of_key(const struct model_call *m, const char *data, size_t l
 
 void model_call_body(struct model_call *m, const char *data, size_t n, struct buf *out)
 {
-	size_t keep;
+	size_t from = 0, keep;
 	char *at;
 
 	if (m->is_stream || m->is_json)
@@ -106,8 +106,11 @@ void model_call_body(struct model_call *m, const char *data, size_t n, struct bu
 	buf_reset(&m->held);
 	if (!m->key_n)
 		return;
-	while ((at = memmem(out->data, out->len, m->key, m->key_n)))
+	/* on behind each: a key may look like its own cover */
+	while ((at = memmem(out->data + from, out->len - from, m->key, m->key_n))) {
 		memset(at, '*', m->key_n);
+		from = (size_t)(at - out->data) + m->key_n;
+	}
 	keep = tail_of_key(m, out->data, out->len);
 	out->len -= keep;
 	(void)buf_add(&m->held, out->data + out->len, keep);

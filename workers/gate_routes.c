@@ -103,6 +103,7 @@ static bool map_model(const struct config *cfg, struct pool *pool, const struct 
 {
 	const char *p = req->path + strlen("/model");
 	const char *base = cfg->model_upstream;
+	const char *key = who->model_key ? who->model_key : cfg->model_key;
 	size_t n = strlen(base);
 
 	if (*p && *p != '/')
@@ -118,21 +119,22 @@ static bool map_model(const struct config *cfg, struct pool *pool, const struct 
 			"only messages and count_tokens of the model API are served");
 		return err_advise(err, "model_path", NULL);
 	}
-	if (!*base || !*cfg->model_key) {
-		(void)err_set(err, ERR_NOT_FOUND, "no model API is set up on this site");
-		return err_advise(
-			err, "model_unset", "set ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY");
-	}
 	if (!who->turn_id) {
 		(void)err_set(err, ERR_FORBIDDEN,
 			"this box has no turn under way: its run waits for an answer or has ended");
 		return err_advise(err, "no_turn", NULL);
 	}
+	if (!*base || !*key) {
+		(void)err_set(err, ERR_NOT_FOUND, "no model API is set up on this site");
+		return err_advise(err, "model_unset",
+			"enter a key on the page of keys, or set ANTHROPIC_API_KEY for asb-gate");
+	}
 	while (n && base[n - 1] == '/')
 		n--;
 	to->url = pool_printf(
 		pool, "%.*s%s%s%s", (int)n, base, p, *req->query ? "?" : "", req->query);
-	to->headers[to->nheaders++] = pool_printf(pool, "x-api-key: %s", cfg->model_key);
+	to->headers[to->nheaders++] = pool_printf(pool, "x-api-key: %s", key);
+	to->key = key;
 	return true;
 }
 

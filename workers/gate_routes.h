@@ -19,8 +19,9 @@ struct gate_caller {
 	int64_t account_id, box_id, run_id; /* run_id 0: a box without a run */
 	int64_t turn_id;		    /* of lane drive, under way; 0: none is */
 	const char *box;
-	const char *repos;  /* JSON of runs.repos, "[]" without a run */
-	const char *egress; /* boxes.egress: only routes of this word are served */
+	const char *repos;     /* JSON of runs.repos, "[]" without a run */
+	const char *model_key; /* the account's own; NULL: the site's is taken */
+	const char *egress;    /* boxes.egress: only routes of this word are served */
 };
 
 struct gate_target {
@@ -28,6 +29,7 @@ struct gate_target {
 	const char *what; /* canonical name for the egress row: "host/owner/name" */
 	const char *headers[8]; /* added upstream: "Name: value"; may hold a secret, never logged */
 	size_t nheaders;
+	const char *key;	 /* of headers: its bytes do not come down again */
 	const char *from, *into; /* replaced in the answer; NULL: nothing is */
 };
 

@@ -288,6 +288,12 @@ static void request_begin(struct gate_stream *s)
 					     : "this box is sealed");
 		return;
 	}
+	if (s->route->is_model && !gate_secret_load(s, &err)) {
+		gate_stream_refuse(s, err.code == ERR_FORBIDDEN ? 403 : 503,
+			err.reason[0] ? err.reason : "gate_unavailable",
+			*err.fix ? pool_printf(s->pool, "%s: %s", err.msg, err.fix) : err.msg);
+		return;
+	}
 	if (!s->route->map(s->conn->gate->cfg, s->pool, &s->who, &s->req, &s->to, &err)) {
 		gate_stream_refuse(s, err.code == ERR_NOT_FOUND ? 404 : 403,
 			err.reason[0] ? err.reason : "policy",

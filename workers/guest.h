@@ -116,9 +116,11 @@ bool guest_look(struct guest *g, enum wire_type type, struct json_object *reques
 /* The box tries to reach out. *text: its PROBE answer, in the job's pool. */
 bool guest_probe(struct guest *g, const char **text, bool *sealed, int64_t deadline,
 	struct err *err) NODISCARD;
-/* The code of an exec: a file that goes with it. text NULL: it is there already. */
+/* The code of an exec: a file that goes with it. text NULL: it is there already. ahead: the box may
+ * begin the next such exec before it is asked for. */
 struct guest_code {
 	const char *path, *text;
+	bool ahead;
 };
 /* The JSON of a WIRE_EXEC, for who starts one that is followed by guest_next. code NULL: none. */
 const char *guest_exec_json(struct guest *g, const char *const *argv, const char *const *env,

@@ -41,6 +41,8 @@ const char *guest_exec_json(struct guest *g, const char *const *argv, const char
 		json_add_text(o, "code", code->path);
 	if (code && code->text)
 		json_add_text(o, "code_text", code->text);
+	if (code && code->ahead)
+		json_add_bool(o, "ahead", true);
 	return json_text(o, g->r->pool);
 }
 

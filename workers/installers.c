@@ -18,6 +18,8 @@
 #include "runner.h"
 #include "text.h"
 
+/* Who fetches: not root, and not _apt, whose group nogroup is no id of a container. */
+#define APT_AS "-o APT::Sandbox::User=agent"
 #define ROUTES "http://127.0.0.1:8377/pkg" /* boxd's listener: workers/box/boxd/egress.c */
 #define LISTED_MAX 2000			   /* packages that are written down of a box */
 #define LIST_BYTES (512u * 1024)
@@ -54,8 +56,8 @@ static const struct installer {
 		"p[k].version)'",
 		" ", false},
 	[PACKAGE_APT] = {"root",
-		"export DEBIAN_FRONTEND=noninteractive; apt-get -q update >/dev/null && "
-		"exec apt-get -q install -- \"$@\" >/dev/null",
+		"export DEBIAN_FRONTEND=noninteractive; apt-get -q " APT_AS
+		" update >/dev/null && exec apt-get -q " APT_AS " install -- \"$@\" >/dev/null",
 		NULL, "exec dpkg-query -W -f '${binary:Package} ${Version}\\n'", " ", true},
 	[PACKAGE_GO] = {"agent",
 		"[ -e go.mod ] || go mod init sandbox 2>/dev/null || exit; go get -- \"$@\" && "

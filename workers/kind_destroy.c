@@ -8,7 +8,6 @@
 #include "checkout.h"
 #include "cleanup.h"
 #include "config.h"
-#include "exec.h"
 #include "guest.h"
 #include "json.h"
 #include "killpoint.h"
@@ -63,14 +62,12 @@ static const struct ending *ending_of(const char *reason)
 static bool mark_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct destroy_job *d = arg;
-	const struct fence *f = &r->job.fence;
+	const struct box_ending end = {.turn = d->ending->turn,
+		.reason = turn_reason_find(d->reason, REASON_OPERATOR),
+		.detail = d->ending->detail,
+		.exec_reason = d->reason};
 
-	return turn_stop_box(r->db, f, r->box.id, d->ending->turn,
-		       turn_reason_find(d->reason, REASON_OPERATOR), d->ending->detail, err) &&
-	       exec_stop_box(r->db, f, r->box.id, d->reason, err) &&
-	       job_drop_box(r->db, f, r->box.id, turn_state_names[d->ending->turn], err) &&
-	       box_move(
-		       r->db, f, r->box.id, BOX_DESTROYING, NULL, NULL, r->cfg->destroying_ms, err);
+	return box_destroying(r->db, &r->job.fence, r->box.id, &end, r->cfg->destroying_ms, err);
 }
 
 static bool run_body(struct runner *r, void *arg, struct err *err)
@@ -141,7 +138,8 @@ static bool destroy_steps(struct destroy_job *d, struct err *err)
 		save_and_bye(d);
 	if (r->stale || r->term)
 		return true;
-	if (!provision_end(r, d->ending->box, d->reason, NULL, err))
+	/* this job stays, to be done again, until that is proved */
+	if (!provision_gone(r, d->ending->box, d->reason, NULL, err))
 		return false;
 	kill_point("destroy_after_kill");
 	return runner_try(r, end_body, d, err);

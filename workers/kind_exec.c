@@ -62,10 +62,17 @@ static bool on_started(void *arg, struct err *err)
 	return runner_try(x->r, begin_body, x, err);
 }
 
+/* It was killed and nobody has seen it dead: a sandbox is not handed on with that in it. */
+static bool is_unproved(const struct exec_job *x)
+{
+	return !x->r->job.run_id && x->f.killed && x->f.end == FOLLOW_TIMEOUT;
+}
+
 static bool finish_body(struct runner *r, void *arg, struct err *err)
 {
 	const struct exec_job *x = arg;
 	struct exec_end end = follow_exec_end(&x->f);
+	bool destroy_added;
 
 	if (x->reason) {
 		end.state = EXEC_FAILED;
@@ -74,6 +81,9 @@ static bool finish_body(struct runner *r, void *arg, struct err *err)
 	/* of one that an earlier runner began, the beginning was not seen here */
 	if (x->f.checks && !x->adopted)
 		end.checks = checks_json(x->f.checks, r->pool);
+	if (is_unproved(x) &&
+		!job_add_destroy(r->db, r->box.id, "timeout", NULL, &destroy_added, err))
+		return false;
 	return exec_finish_job(r->db, &r->job.fence, r->job.exec_id, &end, err);
 }
 
@@ -81,22 +91,6 @@ static bool exec_end(struct exec_job *x, const char *reason, struct err *err)
 {
 	x->reason = reason;
 	return runner_try(x->r, finish_body, x, err) || x->r->stale;
-}
-
-/* A box that is still being made is worth waiting for; any other that is not ready is not. */
-static bool box_wait(struct exec_job *x, int64_t deadline, struct err *err)
-{
-	struct runner *r = x->r;
-
-	while (r->box.state == BOX_CREATING) {
-		if (time_boot_ms() > deadline)
-			return err_set(err, ERR_TIMEOUT, "the box did not become ready in time");
-		if (!runner_sleep(r, 100) || r->cancel)
-			return err_set(err, ERR_BUSY, "interrupted");
-		if (!runner_load_box(r, err))
-			return false;
-	}
-	return true;
 }
 
 /* What is longer than this goes in as a file, which is there before the EXEC: no process waits for
@@ -152,7 +146,7 @@ static bool files_send(
 static bool exec_send(struct exec_job *x, int64_t deadline, struct err *err)
 {
 	const struct run_file code = run_file_of(x->r->pool, &x->exec, exec_cwd(x));
-	const struct guest_code sent = {.path = code.path, .text = code.text};
+	const struct guest_code sent = {.path = code.path, .text = code.text, .ahead = code.ahead};
 	uint32_t stream = (uint32_t)x->exec.stream;
 	const char *text;
 
@@ -181,8 +175,7 @@ static bool exec_follow(struct exec_job *x, struct err *err)
 	uint32_t stream = (uint32_t)x->exec.stream;
 	int64_t deadline = time_boot_ms() + r->cfg->starting_ms;
 
-	if (!box_wait(x, deadline, err) ||
-		!provision_box(r, &x->g, x->exec.lane, stream, deadline, err))
+	if (!provision_attach(r, &x->g, x->exec.lane, stream, deadline, err))
 		return false;
 	if (!guest_has_exec(&x->g, stream)) {
 		if (x->exec.state != EXEC_QUEUED) {

@@ -81,7 +81,8 @@ static bool look_run(struct looking *l, const char **result, struct err *err)
 	CLEANUP(json) struct json_object *out = json_new_object();
 
 	l->deadline = time_boot_ms() + ops[l->row.op].ms;
-	if (!box_wait(l, err) || !provision_box(l->r, &l->g, "look", 0, l->deadline, err) ||
+	if (!trees_read(l->r, l->row.source, l->row.repos, l->row.upload_id, &l->trees, err) ||
+		!box_wait(l, err) || !provision_attach(l->r, &l->g, "look", 0, l->deadline, err) ||
 		!ops[l->row.op].fn(l, out, err))
 		return false;
 	*result = json_text(out, l->r->pool);

@@ -1,7 +1,7 @@
 /*
  * The job kind `pool`: makes a box for nobody, to the point where it could be handed out, and stops
  * it there. It has proved itself once, so that what fails fails here and not at a claim, and has
- * run a process, so that the first of its owner's is not the first that its guest translates.
+ * run what its owner is likely to begin with, so that the guest has translated it before.
  */
 #include <string.h>
 
@@ -11,6 +11,7 @@
 #include "guest.h"
 #include "killpoint.h"
 #include "kinds.h"
+#include "language.h"
 #include "log.h"
 #include "pool.h"
 #include "provision.h"
@@ -22,13 +23,25 @@
 
 extern const struct kind kind_pool;
 
-/* As the agent, in the place where it will work. */
-static bool warm(struct guest *g, int64_t deadline, struct err *err)
+static bool run_once(struct guest *g, const char *const *argv, int64_t deadline, struct err *err)
 {
-	static const char *const argv[] = {"/bin/true", NULL};
 	struct guest_exec x = {.argv = argv, .cwd = "/", .user = "agent", .timeout_ms = WARM_MS};
 
 	return guest_exec_ok(g, &x, "the first process", deadline, err);
+}
+
+/* As the agent: a shell, and what the languages of the image begin with. */
+static bool warm(struct guest *g, int64_t deadline, struct err *err)
+{
+	static const char *const shell[] = {"/bin/bash", "-c", "/bin/true; :", NULL};
+
+	if (!run_once(g, shell, deadline, err))
+		return false;
+	for (const struct language *l = languages; l->name; l++)
+		if (l->warm && language_is_in(l, g->r->box.image) &&
+			!run_once(g, l->warm, deadline, err))
+			return false;
+	return true;
 }
 
 static bool pooled_body(struct runner *r, void *arg, struct err *err)

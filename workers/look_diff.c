@@ -182,20 +182,19 @@ static bool sandbox_diff(struct looking *l, struct json_object *out, struct err 
 {
 	CLEANUP(look_lines) struct look_lines lines = {0};
 	CLEANUP(json) struct json_object *request = json_new_object();
-	static const char tree[] = LOOK_DIR "/" SANDBOX_TREE;
 	static const char base[] = BASELINE_DIR "/" SANDBOX_TREE BASELINE_FILES;
 
 	if (!l->row.upload_id) {
 		(void)err_set(err, ERR_CONFLICT, "nothing was synced into this sandbox");
 		return err_advise(err, "no_baseline", NULL);
 	}
-	json_add_text(request, "path", tree);
+	json_add_text(request, "path", l->trees.cwd);
 	json_add_text(request, "base", base);
 	json_add_i64(request, "max_changes", LOOK_ENTRIES_MAX);
 	if (!look_lines_get(l, WIRE_DIFF, request, &lines, err))
 		return false;
-	json_add_text(out, "path", tree);
-	return changes_add(l, &lines, tree, base, out, err);
+	json_add_text(out, "path", l->trees.cwd);
+	return changes_add(l, &lines, l->trees.cwd, base, out, err);
 }
 
 struct text_sink {
@@ -216,25 +215,45 @@ static bool patch_keep(void *arg, int stream, const void *data, size_t n, struct
 	return true;
 }
 
+/* The tree that is asked for, or the only one. */
+static const char *run_tree(struct looking *l, struct err *err)
+{
+	const char *name = look_text(l, "tree", "");
+	CLEANUP(buf) struct buf names = BUF_INIT(1024);
+
+	for (size_t i = 0; i < l->trees.count; i++) {
+		const char *dir = l->trees.list[i].dir;
+
+		if (!strcmp(dir, name) || (!name[0] && l->trees.count == 1))
+			return dir;
+		(void)buf_addf(&names, "%s%s", i ? ", " : "", dir);
+	}
+	if (!l->trees.count) {
+		(void)err_set(err, ERR_CONFLICT, "nothing was delivered into this run's box");
+		(void)err_advise(err, "no_baseline", NULL);
+		return NULL;
+	}
+	(void)err_set(err, ERR_INVALID, "tree: one of %s", names.data);
+	(void)err_advise(err, "field", NULL);
+	return NULL;
+}
+
 static bool run_diff(struct looking *l, struct json_object *out, struct err *err)
 {
-	const char *name = look_text(l, "path", "");
+	const char *name = run_tree(l, err);
 	struct text_sink s = {.text = BUF_INIT(LOOK_ANSWER_MAX)};
 	CLEANUP(buf) struct buf sane = BUF_INIT(LOOK_ANSWER_MAX * 4);
 	bool ok;
 
-	if (!text_is_name(name)) {
-		(void)err_set(
-			err, ERR_INVALID, "path: the name of a tree in " LOOK_DIR " is wanted");
-		return err_advise(err, "field", NULL);
-	}
+	if (!name)
+		return false;
 	ok = results_patch(&l->g, name, patch_keep, &s, l->deadline, err);
 	/* what is not UTF-8 is shown as such: the patch that is kept at a turn's end is exact */
 	text_add_sane(&sane, s.text.data, s.text.len);
 	buf_done(&s.text);
 	if (!ok)
 		return false;
-	json_add_text(out, "path", pool_printf(l->r->pool, LOOK_DIR "/%s", name));
+	json_add_text(out, "path", pool_printf(l->r->pool, "/workspace/%s", name));
 	json_add_text_n(out, "patch", sane.data, sane.len);
 	json_add_bool(out, "patch_complete", !s.cut);
 	json_add_bool(out, "truncated", s.cut);

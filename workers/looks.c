@@ -107,7 +107,7 @@ const char *look_path(const struct looking *l)
 
 	if (*path == '/')
 		return path;
-	return *path ? pool_printf(l->r->pool, LOOK_DIR "/%s", path) : LOOK_DIR;
+	return *path ? pool_printf(l->r->pool, "%s/%s", l->trees.cwd, path) : l->trees.cwd;
 }
 
 /* What boxd says at the end, as far as it is wanted. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "checkout.h"
 #include "err.h"
 #include "guest.h"
 #include "look.h"
@@ -22,6 +23,7 @@ struct looking {
 	struct guest g;
 	int64_t id, deadline;
 	struct look_row row;
+	struct trees trees;
 	struct json_object *request;
 };
 
@@ -45,7 +47,7 @@ bool look_lines_get(struct looking *l, enum wire_type type, struct json_object *
 /* The text member of the job's request; `absent` where it is not there. */
 const char *look_text(const struct looking *l, const char *key, const char *absent);
 int64_t look_number(const struct looking *l, const char *key, int64_t absent);
-/* The path that is looked at, from the root. */
+/* The path that is looked at, from the root: what does not begin there begins where code runs. */
 const char *look_path(const struct looking *l);
 /* READ of at most max bytes into out. *size, where it is wanted: of the whole file. */
 bool look_bytes(struct looking *l, const char *path, const char *user, int64_t offset, int64_t max,

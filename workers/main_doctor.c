@@ -18,6 +18,7 @@
 #include "engine.h"
 #include "log.h"
 #include "pool.h"
+#include "size_class.h"
 #include "template.h"
 #include "text.h"
 #include "trial.h"
@@ -87,9 +88,11 @@ static bool trip(struct trial *t, void *arg, struct err *err)
 		fine = false;
 	if (fine)
 		(void)dprintf(trip->told,
-			"%s: created in %lld ms, sealed, ran, destroyed in %lld ms",
+			"%s: created in %lld ms, sealed, ran, destroyed in %lld ms%s",
 			b.spawned.isolation, (long long)(ready - start),
-			(long long)(time_boot_ms() - start));
+			(long long)(time_boot_ms() - start),
+			size_class_disk(size_classes, trip->runtime) ? ""
+								     : "; its disk has no limit");
 	return fine;
 }
 

@@ -18,6 +18,7 @@
 #include "config.h"
 #include "confine.h"
 #include "db.h"
+#include "documents.h"
 #include "gate.h"
 #include "log.h"
 #include "loop.h"
@@ -26,13 +27,18 @@
 
 CONFINED_PROGRAM
 
-/* One that signs no more is a gate that is to be started anew. */
+/* What runs beside the boxes: signs receipts, reads documents. 0: the site has none of it. */
+struct beside {
+	pid_t receipts, documents;
+};
+
+/* A gate that signs or reads no more is to be started anew. */
 static void on_child(struct loop *loop, uint32_t events, void *arg)
 {
 	bool *failed = arg;
 
 	(void)events;
-	log_error("what signs receipts has ended");
+	log_error("what signs receipts, or reads documents, has ended");
 	*failed = true;
 	loop_stop(loop);
 }
@@ -61,7 +67,8 @@ static bool socket_open(struct pool *pool, const struct config *cfg, int *out, s
 	return true;
 }
 
-static bool serve(struct pool *pool, const struct config *cfg, pid_t signer, struct err *err)
+static bool serve(
+	struct pool *pool, const struct config *cfg, const struct beside *beside, struct err *err)
 {
 	CLEANUP(loop) struct loop *loop = loop_new();
 	CLEANUP(db) struct db *db = db_new(config_db(pool, cfg, "asb_gate"), "gate", 2000);
@@ -69,21 +76,25 @@ static bool serve(struct pool *pool, const struct config *cfg, pid_t signer, str
 	CLEANUP(fd) int fd = -1;
 	bool failed = false;
 
-	if (!fetch_init(&g, err) || !socket_open(pool, cfg, &fd, err) ||
-		!gate_listen(&g, fd, err) || !confine(CONFINE_INET, err))
+	if (!fetch_init(&g, err) || !gate_secret_init(&g, err) ||
+		!socket_open(pool, cfg, &fd, err) || !gate_listen(&g, fd, err) ||
+		!confine(CONFINE_INET, err))
 		return false;
 	(void)loop_add_signal(loop, SIGTERM, on_term, NULL);
 	(void)loop_add_signal(loop, SIGINT, on_term, NULL);
-	if (signer)
+	if (beside->receipts || beside->documents)
 		(void)loop_add_signal(loop, SIGCHLD, on_child, &failed);
 	log_info("ready");
 	loop_run(loop);
 	gate_close_all(&g);
+	sodium_memzero(&g.seal, sizeof(g.seal));
 	(void)curl_multi_cleanup(g.multi);
 	curl_global_cleanup();
-	if (signer)
-		(void)kill(signer, SIGTERM);
-	return !failed || err_set(err, ERR_INTERNAL, "receipts are not signed any more");
+	if (beside->receipts)
+		(void)kill(beside->receipts, SIGTERM);
+	if (beside->documents)
+		(void)kill(beside->documents, SIGTERM);
+	return !failed || err_set(err, ERR_INTERNAL, "a part of it has ended");
 }
 
 int main(int argc, char **argv)
@@ -91,8 +102,8 @@ int main(int argc, char **argv)
 	CLEANUP(pool) struct pool *pool = pool_new();
 	enum log_level level = LOG_INFO;
 	const struct config *cfg;
+	struct beside beside;
 	struct err err;
-	pid_t signer;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* credentials are in this memory */
@@ -107,7 +118,9 @@ int main(int argc, char **argv)
 		log_error("ANTHROPIC_API_KEY is longer than %d bytes", MODEL_KEY_MAX);
 		return 2;
 	}
-	if (!receipts_start(cfg, &signer, &err) || !serve(pool, cfg, signer, &err)) {
+	if (!receipts_start(cfg, &beside.receipts, &err) ||
+		!documents_start(cfg, &beside.documents, &err) ||
+		!serve(pool, cfg, &beside, &err)) {
 		log_error("%s", err.msg);
 		return err_info(err.code)->exit_status;
 	}

@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -132,6 +133,7 @@ int main(int argc, char **argv)
 	CLEANUP(pool) struct pool *pool = pool_new();
 	struct err err;
 
+	(void)signal(SIGPIPE, SIG_IGN);
 	log_init("spawn", LOG_INFO);
 	(void)umask(0077);
 	if (spawn_main(pool, argc, argv, &err))

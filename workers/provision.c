@@ -264,14 +264,9 @@ bool provision_start(struct runner *r, struct guest *g, const char *lane, struct
 	return true;
 }
 
-bool provision_box(struct runner *r, struct guest *g, const char *lane, uint32_t agent,
+bool provision_attach(struct runner *r, struct guest *g, const char *lane, uint32_t agent,
 	int64_t deadline, struct err *err)
 {
-	struct spawn_reply s = {0};
-
-	if (r->box.state == BOX_CREATING)
-		return provision_start(r, g, lane, &s, deadline, err) &&
-		       provision_prove(r, g, &s, deadline, err);
 	if (r->box.state != BOX_READY) {
 		(void)err_set(err, ERR_CONFLICT, "the box is %s", box_state_names[r->box.state]);
 		return err_advise(err, "box_lost", NULL);
@@ -280,6 +275,17 @@ bool provision_box(struct runner *r, struct guest *g, const char *lane, uint32_t
 		return reason_default(err, "box_lost");
 	kill_point("after_attach");
 	return true;
+}
+
+bool provision_box(struct runner *r, struct guest *g, const char *lane, uint32_t agent,
+	int64_t deadline, struct err *err)
+{
+	struct spawn_reply s = {0};
+
+	if (r->box.state == BOX_CREATING)
+		return provision_start(r, g, lane, &s, deadline, err) &&
+		       provision_prove(r, g, &s, deadline, err);
+	return provision_attach(r, g, lane, agent, deadline, err);
 }
 
 /* --- the end of a box --- */
@@ -304,11 +310,19 @@ static bool destroy_body(struct runner *r, void *arg, struct err *err)
 	return job_add_destroy(r->db, r->box.id, e->reason, NULL, &added, err);
 }
 
-bool provision_end(struct runner *r, enum box_state state, const char *reason, const char *detail,
+bool provision_gone(struct runner *r, enum box_state state, const char *reason, const char *detail,
 	struct err *err)
 {
 	struct box_end e = {.state = state, .reason = reason, .detail = detail};
 
 	/* proved gone first: the row's end frees the slot for the next box */
+	return box_kill(r, err) && runner_try(r, end_body, &e, err);
+}
+
+bool provision_end(struct runner *r, enum box_state state, const char *reason, const char *detail,
+	struct err *err)
+{
+	struct box_end e = {.state = state, .reason = reason, .detail = detail};
+
 	return runner_try(r, box_kill(r, err) ? end_body : destroy_body, &e, err);
 }

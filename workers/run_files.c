@@ -26,6 +26,7 @@ struct run_file run_file_of(struct pool *pool, const struct exec *e, const char 
 	f.dir = l->dir ? l->dir : cwd;
 	f.name = pool_printf(
 		pool, "%srun-%lld%s", l->dir ? "" : ".", (long long)e->stream, l->suffix);
+	f.ahead = l->ahead;
 	f.path = pool_printf(pool, "%s/%s", f.dir, f.name);
 	if (guest_text_fits(e->code, e->code_size))
 		f.text = pool_memdup(pool, e->code, e->code_size);

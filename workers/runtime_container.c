@@ -14,6 +14,7 @@
 
 #include "cleanup.h"
 #include "engine.h"
+#include "isolation.h"
 #include "json.h"
 #include "killpoint.h"
 #include "pool.h"
@@ -23,7 +24,6 @@
 
 /* A start on a loaded machine takes two seconds; past this the engine hangs. */
 #define START_MS 25000
-#define ANSWER_MS 15000
 
 static bool podman_check(struct json_object *version, struct err *err)
 {
@@ -78,7 +78,7 @@ static bool probe(struct pool *pool, const struct engine *e, const char **versio
 	argv_add(&a, "version");
 	argv_add2(&a, "--format", "{{json .}}");
 	/* docker's client fails without its daemon, but says what it is */
-	if (!engine_call(&a, -1, ANSWER_MS, &out, &status, err))
+	if (!engine_call(&a, -1, ENGINE_ANSWER_MS, &out, &status, err))
 		return false;
 	if (!engine_json(&out, &o, err)) {
 		(void)err_set(err, ERR_INVALID, "%s: what is called so is no such engine", e->name);
@@ -89,24 +89,6 @@ static bool probe(struct pool *pool, const struct engine *e, const char **versio
 	if (!json_get_text(json_get(o, "Server"), "Version", &v))
 		(void)json_get_text(json_get(o, "Client"), "Version", &v);
 	*version = pool_printf(pool, "%s %.40s", e->name, v);
-	return true;
-}
-
-static bool has_image(
-	struct pool *pool, const struct engine *e, const char *image, bool *out, struct err *err)
-{
-	CLEANUP(buf) struct buf text = BUF_INIT(1 << 20);
-	struct argv a;
-	int status;
-
-	if (!engine_argv(pool, e, &a, err))
-		return false;
-	argv_add2(&a, "image", "inspect");
-	argv_add2(&a, "--format", "{{.Id}}");
-	argv_add(&a, image);
-	if (!engine_call(&a, -1, ANSWER_MS, &text, &status, err))
-		return false;
-	*out = !status;
 	return true;
 }
 
@@ -125,6 +107,7 @@ static void args_limits(struct argv *a, const struct container_spec *spec)
 		pool, "%" PRId64, spec->memory_bytes * (test_switch("memory2x") ? 2 : 1));
 	/* an engine may not raise them above our own */
 	long long files = limit_hard(RLIMIT_NOFILE, 65536), procs = limit_hard(RLIMIT_NPROC, 4096);
+	long long file = limit_hard(RLIMIT_FSIZE, spec->disk_bytes);
 
 	argv_add2(a, "--memory", memory);
 	argv_add2(a, "--memory-swap", memory);
@@ -133,6 +116,8 @@ static void args_limits(struct argv *a, const struct container_spec *spec)
 	argv_add2(a, "--ulimit", pool_printf(pool, "nofile=%lld:%lld", files, files));
 	argv_add2(a, "--ulimit", pool_printf(pool, "nproc=%lld:%lld", procs, procs));
 	argv_add2(a, "--ulimit", "core=0:0");
+	/* the engine's store has no limit for each container; what forgets to stop writing has */
+	argv_add2(a, "--ulimit", pool_printf(pool, "fsize=%lld:%lld", file, file));
 }
 
 static void args_fence(struct argv *a, const struct engine *e, const struct container_spec *spec)
@@ -193,7 +178,7 @@ static bool pid_ask(
 	argv_add2(&a, "container", "inspect");
 	argv_add2(&a, "--format", "{{.State.Pid}}");
 	argv_add(&a, marker);
-	if (!engine_ask(&a, ANSWER_MS, &text, err))
+	if (!engine_ask(&a, ENGINE_ANSWER_MS, &text, err))
 		return false;
 	text.data[strcspn(text.data, "\n")] = '\0';
 	if (!text_to_i64(text.data, 0, INT32_MAX, &pid))
@@ -258,7 +243,7 @@ static bool exists(
 		return false;
 	argv_add2(&a, "ps", "-aq");
 	argv_add2(&a, "--filter", pool_printf(pool, "name=^%s$", marker));
-	if (!engine_ask(&a, ANSWER_MS, &text, err))
+	if (!engine_ask(&a, ENGINE_ANSWER_MS, &text, err))
 		return false;
 	*out = text.len > 0;
 	return true;
@@ -294,12 +279,12 @@ static bool list(struct pool *pool, const struct engine *e, const char *site, st
 	argv_add2(&a, "ps", "-a");
 	argv_add2(&a, "--filter", pool_printf(pool, "label=" CONTAINER_LABEL_SITE "=%s", site));
 	argv_add2(&a, "--format", "{{.Names}}");
-	return engine_ask(&a, ANSWER_MS, names, err);
+	return engine_ask(&a, ENGINE_ANSWER_MS, names, err);
 }
 
 static const struct engine_verbs verbs = {
 	.probe = probe,
-	.has_image = has_image,
+	.inspect_format = "{{.Id}}",
 	.start = start,
 	.readback = container_facts,
 	.remove = remove_it,
@@ -329,7 +314,7 @@ const struct engine engine_docker = {
 
 const struct runtime runtime_podman = {
 	.name = "podman",
-	.isolation = "container",
+	.isolation = ISOLATION_CONTAINER,
 	.has_image = true,
 	.confined = true,
 	.is_container = true,
@@ -337,7 +322,7 @@ const struct runtime runtime_podman = {
 
 const struct runtime runtime_docker = {
 	.name = "docker",
-	.isolation = "container",
+	.isolation = ISOLATION_CONTAINER,
 	.has_image = true,
 	.confined = true,
 	.is_container = true,

@@ -15,12 +15,12 @@
 
 #include "cleanup.h"
 #include "engine.h"
+#include "isolation.h"
 #include "json.h"
 #include "pool.h"
 #include "runtimes.h"
 #include "text.h"
 
-#define ANSWER_MS 15000
 /* A boot takes a tenth of a second on KVM; past this it hangs. */
 #define START_MS 30000
 #define MIB (1024 * 1024)
@@ -71,7 +71,7 @@ static bool version_ask(struct pool *pool, const struct engine *e, const char **
 	if (!engine_argv(pool, e, &a, err))
 		return false;
 	argv_add(&a, "--version");
-	if (!engine_ask(&a, ANSWER_MS, &text, err))
+	if (!engine_ask(&a, ENGINE_ANSWER_MS, &text, err))
 		return err_advise(err, "no_engine", e->fix);
 	text.data[strcspn(text.data, "\n")] = '\0';
 	if (!version_is_fine(text.data, stand_in, err))
@@ -85,24 +85,6 @@ static bool probe(struct pool *pool, const struct engine *e, const char **versio
 	bool stand_in;
 
 	return version_ask(pool, e, version, &stand_in, err);
-}
-
-static bool has_image(
-	struct pool *pool, const struct engine *e, const char *image, bool *out, struct err *err)
-{
-	CLEANUP(buf) struct buf text = BUF_INIT(1 << 20);
-	struct argv a;
-	int status;
-
-	if (!engine_argv(pool, e, &a, err))
-		return false;
-	argv_add2(&a, "image", "inspect");
-	argv_add2(&a, "--format", "json");
-	argv_add(&a, image);
-	if (!engine_call(&a, -1, ANSWER_MS, &text, &status, err))
-		return false;
-	*out = !status;
-	return true;
 }
 
 static bool create(struct pool *pool, const struct engine *e, const struct container_spec *spec,
@@ -212,7 +194,7 @@ static bool readback(struct pool *pool, const struct engine *e, const struct con
 		return false;
 	argv_add2(&a, "inspect", "--format");
 	argv_add2(&a, "json", spec->marker);
-	if (!engine_ask(&a, ANSWER_MS, &text, err) || !engine_json(&text, &o, err))
+	if (!engine_ask(&a, ENGINE_ANSWER_MS, &text, err) || !engine_json(&text, &o, err))
 		return err_wrap(err, "read back");
 	/* of what runs, not of what was asked for */
 	has = json_get(o, "active_config");
@@ -251,7 +233,7 @@ static bool names(struct pool *pool, const struct engine *e, const char *site, s
 	argv_add2(&a, "list", "--quiet");
 	if (site)
 		argv_add2(&a, "--label", pool_printf(pool, CONTAINER_LABEL_SITE "=%s", site));
-	return engine_ask(&a, ANSWER_MS, out, err);
+	return engine_ask(&a, ENGINE_ANSWER_MS, out, err);
 }
 
 static bool list(struct pool *pool, const struct engine *e, const char *site, struct buf *out,
@@ -284,7 +266,7 @@ static bool remove_it(
 
 static const struct engine_verbs verbs = {
 	.probe = probe,
-	.has_image = has_image,
+	.inspect_format = "json",
 	.start = start,
 	.readback = readback,
 	.remove = remove_it,
@@ -304,7 +286,7 @@ const struct engine engine_msb = {
 
 const struct runtime runtime_msb = {
 	.name = "msb",
-	.isolation = "hardware-vm",
+	.isolation = ISOLATION_HARDWARE,
 	.has_image = true,
 	.confined = true,
 	.is_container = true,

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "isolation.h"
 #include "text.h"
 
 static bool qemu_box_start(struct pool *pool, const struct runtime_spec *spec,
@@ -134,7 +135,7 @@ static bool qemu_box_resume(struct runtime_box *box, struct err *err)
 
 const struct runtime runtime_qemu = {
 	.name = "qemu",
-	.isolation = "emulated-vm",
+	.isolation = ISOLATION_EMULATED,
 	.has_image = true,
 	.confined = true,
 	.start = qemu_box_start,

@@ -167,21 +167,16 @@ static bool is_last(const struct stream *s, const struct wire_frame *f)
 	       f->type == WIRE_METRICS || (f->type == WIRE_PROBE && s->request == WIRE_PROBE);
 }
 
-/* A SIGNAL that came too late, or that failed: not the end of the exec, nor kept. */
-static bool signal_failed(struct shim *shim, const struct stream *s, const struct wire_frame *f)
+/* A SIGNAL that came too late, or that failed: not the end of the exec, whose EXIT comes all the
+ * same, and so nothing that its runner is to hear. */
+static bool is_late_signal(const struct stream *s, const struct wire_frame *f)
 {
-	struct runner *r = runner_of(shim, s->lane);
-
-	if (f->type != WIRE_ERROR || !stream_is_exec(s) || (!s->started && !s->ended))
-		return false;
-	if (r && r->greeted && !s->ended)
-		(void)peer_relay(&r->peer, f);
-	return true;
+	return f->type == WIRE_ERROR && stream_is_exec(s) && (s->started || s->ended);
 }
 
 bool stream_take(struct shim *shim, struct stream *s, const struct wire_frame *f, struct err *err)
 {
-	if (signal_failed(shim, s, f) || (s->ended && f->type == WIRE_CREDIT))
+	if (is_late_signal(s, f) || (s->ended && f->type == WIRE_CREDIT))
 		return true;
 	if (s->ended || !type_fits(s, f))
 		return err_set(err, ERR_UPSTREAM, "stream %u: %s does not belong there", s->id,

@@ -130,6 +130,19 @@ bool dirs_make(struct spawn_site *site, const struct spawn_request *rq, const ch
 	return true;
 }
 
+/* Past names that are there already: whoever filled the directory may know ours. */
+static bool move_up(int from, const char *name, int top, unsigned *counter)
+{
+	char up[48];
+
+	do {
+		(void)snprintf(up, sizeof(up), ".removed-%u", (*counter)++);
+		if (!renameat(from, name, top, up))
+			return true;
+	} while (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR);
+	return false;
+}
+
 /* Empties the directory without recursion: what a subdirectory holds is moved up beside it and
  * falls to a later pass, so that no depth of nesting costs more than one descriptor. */
 static bool sub_flatten(int top, const char *name, unsigned *counter)
@@ -147,14 +160,11 @@ static bool sub_flatten(int top, const char *name, unsigned *counter)
 		return false;
 	(void)STEAL_FD(sub);
 	while ((e = readdir(d))) {
-		char up[48];
-
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
 			!unlinkat(dirfd(d), e->d_name, 0))
 			continue;
 		(void)!fchmodat(dirfd(d), e->d_name, 0700, 0);
-		(void)snprintf(up, sizeof(up), ".removed-%u", (*counter)++);
-		if (renameat(dirfd(d), e->d_name, top, up))
+		if (!move_up(dirfd(d), e->d_name, top, counter))
 			break;
 	}
 	(void)closedir(d);

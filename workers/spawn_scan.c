@@ -1,8 +1,8 @@
 /*
  * The process table, looked at by marker and uid together: a name alone proves nothing (anybody
  * may call a program "asb-..."), and a uid alone could be the slot's next box. Killing goes through
- * a pidfd that is compared with the marker again after it was opened, so that a number that was
- * reused in between is never hit.
+ * a pidfd, and the process's start and uid are compared again after it was opened, so that a number
+ * that was reused in between is never hit.
  */
 #include "spawn.h"
 #include "spawn_site.h"
@@ -41,31 +41,30 @@ static ssize_t file_read(pid_t pid, const char *name, char *out, size_t size)
 }
 
 /* The parent and the start time out of /proc/PID/stat, whose second field is a name that may hold
- * anything; false for a zombie. */
+ * anything; false for a process that is dead but for being waited for. The state is that of its
+ * first thread, which others may outlive: they are counted. */
 static bool stat_read(pid_t pid, struct proc *p)
 {
+	unsigned long long fields[23] = {0};
 	char text[1024], *at;
-	unsigned long long v;
+	char state;
 
 	if (file_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')))
 		return false;
-	/* ") S PPID ...": the state is field 3, the parent 4, the start 22 */
-	if (at[1] != ' ' || !at[2] || at[2] == 'Z' || at[2] == 'X')
+	/* ") S PPID ...": the state is field 3 */
+	if (at[1] != ' ' || !at[2])
 		return false;
+	state = at[2];
 	for (int field = 3; field <= 22; field++) {
 		at = strchr(at, ' ');
 		if (!at)
 			return false;
 		at++;
-		if (field != 4 && field != 22)
-			continue;
-		v = strtoull(at, NULL, 10);
-		if (field == 4)
-			p->ppid = (pid_t)v;
-		else
-			p->start = (int64_t)v;
+		fields[field] = field > 3 ? strtoull(at, NULL, 10) : 0;
 	}
-	return true;
+	p->ppid = (pid_t)fields[4];
+	p->start = (int64_t)fields[22];
+	return state != 'X' && (state != 'Z' || fields[20] > 1);
 }
 
 static bool uid_read(pid_t pid, uid_t *out)

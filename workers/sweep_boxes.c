@@ -162,8 +162,12 @@ bool sweep_pings(struct worker *w, struct err *err)
 
 	if (!db_query(w->db, Q_WORKER_HOST_BOXES, ARGS(db_text(w->host)), &res, err))
 		return false;
+	/* one that is being made too, since its process is there: an installer may be silent for
+	 * longer than a shim waits for a worker */
 	for (int i = 0; i < res.rows; i++)
-		if (is_up(result_text(&res, i, 2)))
+		if (is_up(result_text(&res, i, 2)) ||
+			(!strcmp(result_text(&res, i, 2), "creating") &&
+				!result_is_null(&res, i, 4)))
 			ask_ping(w, result_text(&res, i, 1));
 	return true;
 }

@@ -23,8 +23,9 @@ void sweeps_end(struct worker *w);
 
 /* --- sweep_pool.c --- */
 bool sweep_pool(struct worker *w, struct err *err) NODISCARD;
-/* Boxes that are kept ahead of each image and class; 0: there is no pool. */
-int64_t box_pool_level(const struct config *cfg);
+/* Boxes that are kept ahead of each image and class on a host of so many bytes; 0: there is no
+ * pool. */
+int64_t box_pool_level(const struct config *cfg, int64_t memory);
 
 /* --- sweep_boxes.c --- */
 bool sweep_lost_boxes(struct worker *w, struct err *err) NODISCARD;

@@ -26,7 +26,9 @@
 #include "text.h"
 
 #define BOOT_MS 180000
-#define WARM_MS 120000
+#define WARM_MS                                                                          \
+	600000 /* of a recipe's own commands, emulated, on a machine that has other work \
+		*/
 /* Streams are never used twice in a box; a box counts from 1, so these are out of its way. */
 #define WARM_STREAM 0x7fffff00u
 #define WARM_MAX 8192 /* bytes of an image's warm file */
@@ -79,6 +81,21 @@ static bool warm_script(struct making *m, const char **out, struct err *err)
 	return !ferror(f) || err_errno(err, ERR_INTERNAL, "%s", path);
 }
 
+/* Says what the recipe's commands came to, and what they said last. */
+static bool warm_failed(const struct boxlink_exit *e, struct err *err)
+{
+	size_t n = e->out.len < 120 ? e->out.len : 120;
+	CLEANUP(buf) struct buf tail = BUF_INIT(600);
+
+	text_add_sane(&tail, e->out.data + e->out.len - n, n);
+	if (e->timed_out)
+		return err_set(err, ERR_TIMEOUT, "warm up: not done after %d s: %s", WARM_MS / 1000,
+			tail.data);
+	return err_set(err, ERR_UPSTREAM, "warm up: %s %" PRId64 ": %s",
+		e->signal ? "ended by signal" : "ended with", e->signal ? e->signal : e->code,
+		tail.data);
+}
+
 static bool warm_up(struct making *m, struct boxlink *l, struct err *err)
 {
 	const char *script;
@@ -99,8 +116,7 @@ static bool warm_up(struct making *m, struct boxlink *l, struct err *err)
 		if (!boxlink_exec(l, WARM_STREAM + i, "agent", commands[i], WARM_MS, &e, err))
 			return err_wrap(err, "warm up");
 		if (e.code != 0)
-			return err_set(err, ERR_UPSTREAM, "warm up: %s ended with %" PRId64,
-				commands[i][0], e.code);
+			return warm_failed(&e, err);
 	}
 	/* what was sent last was ACK_EXIT: an answer to a PING says that it was obeyed, and that
 	 * nothing of ours is on its way any more when the guest is frozen */

@@ -83,9 +83,12 @@ enum wire_type {
 	WIRE_EXEC, /* host -> box: {"argv":[..],"env":{..},"cwd":"..","user":"agent|ask|git|root",
 		    * "lane":"drive|ask|exec:ID|look|admin","stdin":bool,"timeout_ms":N,
 		    * "memory_bytes":N,"pids":N,"ask":"block|return","code":"/path",
-		    * "code_text":".."} on a fresh stream. root is for setup only; ask says what
-		    * asb-ask does in it (above; default block). code is a file that goes when the
-		    * exec has ended; with code_text it is written first, as TAR_IN's text is. */
+		    * "code_text":"..","ahead":bool} on a fresh stream. root is for setup only; ask
+		    * says what asb-ask does in it (above; default block). code is a file that goes
+		    * when the exec has ended; with code_text it is written first, as TAR_IN's text
+		    * is. ahead: code is the last of argv, and when this one is over, the next that
+		    * differs in code alone may be begun before it is asked for; its code then lies
+		    * in a file of another name in the same folder. */
 	WIRE_STARTED, /* box -> host: {"pid":N} */
 	WIRE_STDIN, /* host -> box: bytes; at most WIRE_WINDOW beyond CREDITed (boxd CREDITs too) */
 	WIRE_STDOUT,   /* box -> host: u64 offset + bytes */

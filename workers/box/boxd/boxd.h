@@ -15,6 +15,7 @@
 #include "loop.h"
 #include "wire.h"
 
+struct ahead;
 struct boxjson;
 struct conn;
 struct exec;
@@ -69,6 +70,7 @@ struct boxd {
 	int64_t frozen_at_ms;
 	/* what is going on */
 	struct exec *execs;
+	struct ahead *ahead;	/* exec_ahead.h; NULL: nothing ever was to be */
 	struct worker *workers; /* forked children that answer one request: tar, probe */
 	struct look *looks;	/* requests that boxd works on between everything else */
 	struct watch *look_timer;

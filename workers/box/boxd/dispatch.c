@@ -11,6 +11,7 @@
 #include "boxjson.h"
 #include "cleanup.h"
 #include "exec.h"
+#include "exec_ahead.h"
 #include "lanes.h"
 #include "look.h"
 #include "pool.h"
@@ -142,6 +143,16 @@ static bool request(struct boxd *b, const struct wire_frame *f, struct err *err)
 	return true;
 }
 
+/* Its end is safe at the host. */
+static void exec_over(struct boxd *b, struct exec *e)
+{
+	bool ahead = e->ahead;
+
+	exec_forget(e);
+	if (ahead)
+		ahead_begin(b);
+}
+
 /* Bytes, credit and ends of execs and workers; unknown streams are those that have just ended. */
 static bool stream_frame(struct boxd *b, const struct wire_frame *f, struct err *err)
 {
@@ -165,7 +176,7 @@ static bool stream_frame(struct boxd *b, const struct wire_frame *f, struct err 
 		ok = wire_u64(f, &value) ? exec_credit(e, value, err)
 					 : err_set(err, ERR_INVALID, "credit without a number");
 	else if (e && f->type == WIRE_ACK_EXIT && e->exit_sent)
-		exec_forget(e);
+		exec_over(b, e);
 	return ok ? true : err_advise(err, "protocol", NULL);
 }
 

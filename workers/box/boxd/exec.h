@@ -14,6 +14,8 @@
 
 struct boxjson;
 struct err;
+struct exec_request;
+struct pool;
 struct watch;
 
 /* Changes between stdout and stderr kept per exec: alternating single bytes must not cost memory.
@@ -21,6 +23,8 @@ struct watch;
 #define EXEC_SEGMENTS 4096
 /* Deeper than any real chain from an exec's main process to a caller. */
 #define EXEC_LATE_MAX 64
+
+#define EXEC_LANE_SIZE 48
 
 enum exec_state {
 	EXEC_RUNNING,  /* the main process lives */
@@ -46,9 +50,10 @@ struct exec {
 	struct boxd *boxd;
 	struct exec *next;
 	uint32_t stream;
-	char lane[48];
+	char lane[EXEC_LANE_SIZE];
 	bool driver;	  /* lane drive: in driver/, frozen by questions */
 	bool ask_returns; /* asb-ask does not wait: see wire.h */
+	bool ahead;	  /* when it is over, the next of its kind is begun */
 	pid_t pid;	  /* the main process; -1 once it was waited for */
 	pid_t leader;	  /* its session: the pid it had */
 	struct exec_group group;
@@ -83,6 +88,12 @@ struct exec {
 
 /* --- exec.c --- */
 bool exec_start(struct boxd *b, uint32_t stream, const struct boxjson *in, struct err *err);
+/* Begins the request's program: an exec that is in no list yet and of which nobody was told; NULL
+ * and err. The pool may go then. */
+struct exec *exec_launch(struct boxd *b, uint32_t stream, struct exec_request *rq,
+	struct pool *pool, struct err *err);
+/* One that was begun before becomes the request's. */
+void exec_adopt(struct exec *e, uint32_t stream, const struct exec_request *rq);
 struct exec *exec_find(struct boxd *b, uint32_t stream);
 void exec_forget(struct exec *e);
 void exec_code_remove(struct exec *e);
@@ -122,7 +133,10 @@ bool exec_pump(struct boxd *b);	  /* one frame of one exec; false: nothing to se
 void exec_rewind(struct exec *e); /* a new host: send again from the last safe byte */
 
 /* --- exec_end.c --- */
-void exec_reaped(struct boxd *b, pid_t pid, int status, const struct rusage *ru);
+/* True: it was the main process of an exec. */
+bool exec_reaped(struct boxd *b, pid_t pid, int status, const struct rusage *ru);
+/* Others were: the group of an exec that is being killed may be empty now. */
+void exec_orphans_reaped(struct boxd *b);
 void exec_check(struct exec *e); /* moves the state on as far as it goes */
 void exec_end_init(struct exec *e);
 bool exec_signal(struct exec *e, int signo, bool all, struct err *err);

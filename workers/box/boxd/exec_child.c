@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -147,6 +148,10 @@ static _Noreturn void child_run(const struct exec_plan *p, bool entered)
 	if (p->group_fd >= 0 && !entered && !group_enter(p->group_fd))
 		fail(p, "enter group");
 	(void)setsid();
+	/* without a cgroup we are one of a thousand when it forks without end, and have to end it
+	 */
+	if (p->group_fd < 0)
+		(void)setpriority(PRIO_PROCESS, 0, 19);
 	oom_score_reset();
 	limits_set();
 	(void)umask(022);

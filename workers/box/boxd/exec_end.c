@@ -111,7 +111,7 @@ void exec_end_init(struct exec *e)
 	timer_arm(e);
 }
 
-void exec_reaped(struct boxd *b, pid_t pid, int status, const struct rusage *ru)
+bool exec_reaped(struct boxd *b, pid_t pid, int status, const struct rusage *ru)
 {
 	for (struct exec *e = b->execs; e; e = e->next) {
 		if (e->pid != pid)
@@ -125,9 +125,13 @@ void exec_reaped(struct boxd *b, pid_t pid, int status, const struct rusage *ru)
 			e->drain_ms = time_boot_ms() + DRAIN_MS;
 		}
 		exec_check(e);
-		return;
+		return true;
 	}
-	/* an orphan of some exec: its group may be empty now */
+	return false;
+}
+
+void exec_orphans_reaped(struct boxd *b)
+{
 	for (struct exec *e = b->execs; e; e = e->next)
 		if (e->state == EXEC_KILLING)
 			exec_check(e);

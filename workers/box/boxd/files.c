@@ -16,6 +16,7 @@
 #include "boxjson.h"
 #include "cleanup.h"
 #include "exec.h"
+#include "exec_ahead.h"
 #include "files.h"
 #include "worker.h"
 
@@ -208,6 +209,7 @@ bool files_tar_out(struct boxd *b, uint32_t stream, const struct boxjson *in, st
 	struct pack_request rq = {0};
 	const char *user;
 
+	ahead_drop(b);
 	return boxjson_only(in, known, err) && files_path(in, "path", &rq.path, err) &&
 	       boxjson_text(in, "user", "agent", &user, err) &&
 	       boxjson_i64(in, "max_bytes", 0, INT64_MAX, INT64_MAX, &rq.max_bytes, err) &&

@@ -93,13 +93,6 @@ static void folder_remove(const char *parent, const char *name)
 		(void)rmdir(path);
 }
 
-static void fd_drop(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
-
 static void group_drop(struct exec_group *g)
 {
 	if (!g->path[0])

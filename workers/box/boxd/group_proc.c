@@ -25,15 +25,16 @@
 
 struct proc {
 	pid_t pid, parent, session;
-	char state;
+	bool dead; /* but for being waited for */
 };
 
 static bool proc_read(pid_t pid, struct proc *out)
 {
 	char path[40], text[512];
 	CLEANUP(fd) int fd = -1;
+	int parent, group, session, threads;
 	const char *p;
-	int parent, group, session;
+	char state;
 	ssize_t n;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -43,11 +44,15 @@ static bool proc_read(pid_t pid, struct proc *out)
 	text[n] = '\0';
 	/* the name may hold anything, a parenthesis too: the last one counts */
 	p = strrchr(text, ')');
-	if (!p || sscanf(p + 1, " %c %d %d %d", &out->state, &parent, &group, &session) != 4)
+	if (!p ||
+		sscanf(p + 1, " %c %d %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
+			&state, &parent, &group, &session, &threads) != 5)
 		return false;
 	out->pid = pid;
 	out->parent = parent;
 	out->session = session;
+	/* the state is that of its first thread, which others may outlive */
+	out->dead = state == 'X' || (state == 'Z' && threads < 2);
 	return true;
 }
 
@@ -133,7 +138,7 @@ int proc_signal(struct exec *e, int signo)
 		int64_t pid;
 
 		if (!text_to_i64(d->d_name, 2, INT32_MAX, &pid) || !proc_read((pid_t)pid, &p) ||
-			p.state == 'Z' || !is_member(e, (pid_t)pid))
+			p.dead || !is_member(e, (pid_t)pid))
 			continue;
 		n++;
 		if (signo && !(signo == SIGSTOP && is_late(e, (pid_t)pid)))

@@ -16,6 +16,7 @@
 #include "boxjson.h"
 #include "cleanup.h"
 #include "exec.h"
+#include "exec_ahead.h"
 #include "files.h"
 #include "loop.h"
 #include "pool.h"
@@ -176,6 +177,8 @@ struct look *look_new(struct boxd *b, uint32_t stream, const struct boxjson *in,
 		(void)err_set(err, ERR_BUSY, "stream %u is in use, or %d looks are", stream, n);
 		return NULL;
 	}
+	/* its file is nobody's to see, and we would be held where we open it */
+	ahead_drop(b);
 	l = mem_alloc(sizeof(*l));
 	memset(l, 0, sizeof(*l));
 	l->boxd = b;

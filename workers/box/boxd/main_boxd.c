@@ -21,6 +21,7 @@
 #include "cleanup.h"
 #include "container.h"
 #include "exec.h"
+#include "exec_ahead.h"
 #include "text.h"
 #include "worker.h"
 
@@ -32,14 +33,19 @@ static void children_reap(struct loop *loop, uint32_t events, void *arg)
 	struct boxd *b = arg;
 	struct rusage usage;
 	int status;
+	bool orphans = false;
 	pid_t pid;
 
 	(void)loop;
 	(void)events;
 	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
 		worker_reaped(b, pid);
-		exec_reaped(b, pid, status, &usage);
+		orphans |= !ahead_reaped(b, pid) && !exec_reaped(b, pid, status, &usage);
 	}
+	/* once for all of them: a look at a group without a cgroup reads all of /proc, and a fork
+	 * bomb leaves a thousand */
+	if (orphans)
+		exec_orphans_reaped(b);
 }
 
 static void oom_protect(void)

@@ -207,7 +207,8 @@ bool worker_frame(struct worker *w, const struct wire_frame *f, struct err *err)
 			w->allowed = value;
 		return true;
 	}
-	if (w->kind != WORKER_TAR_IN || w->in_eof)
+	/* an end may be said twice: by a runner, and by the shim when that runner has died */
+	if (w->kind != WORKER_TAR_IN || (w->in_eof && f->type != WIRE_EOF))
 		return err_set(err, ERR_INVALID, "no bytes are wanted on stream %u", f->stream);
 	if (f->type == WIRE_EOF)
 		w->in_eof = true;
