@@ -64,9 +64,11 @@ struct tool {
 	 * 1,000 characters, the rule first. */
 	const char *description;
 	unsigned hints; /* of enum tool_hint */
-	/* A client whose stream broke calls again, and must not begin it a second time: the same
-	 * arguments within this long, or while what they began goes on, are the same call. */
+	/* It begins a run. A client whose stream broke calls again, and must not begin a second
+	 * one: the same arguments are the same call while the run goes on, and so long after it is
+	 * done. */
 	int64_t once_ms;
+	bool task; /* the run is a task, for clients that declare the extension */
 	bool asks; /* its run may ask, by a form of the client's where the call wants that */
 	const struct output *output;
 	/* Texts of files can be long: the field that bounds them, and its default for a model. */

@@ -9,16 +9,16 @@
 #include "cleanup.h"
 #include "config.h"
 #include "images.h"
+#include "isolation.h"
 #include "json.h"
 #include "language.h"
-#include "queries.h"
 #include "sandbox.h"
 #include "site.h"
 #include "size_class.h"
 
 static const char *const not_claimed[] = {
 	"Emulation (emulated-vm) is not a boundary that hardware enforces; a container shares its "
-	"host's kernel, and its disk has no limit of its own.",
+	"host's kernel, and its disk has no limit but for the size of each file.",
 	"Packages come from public indexes and are not vetted.",
 	"Side channels between boxes of one host are not addressed.",
 	"A sandbox shows what the code did in it, not that the code is right elsewhere.",
@@ -88,41 +88,39 @@ static struct json_object *limits(const struct config *cfg)
 	return o;
 }
 
-/* What may stand in `backend`. */
-static struct json_object *backend_list(const struct config *cfg)
+/* What may stand in `backend`, and what separates boxes of it. */
+static void add_backends(struct json_object *o, const struct config *cfg)
 {
-	struct json_object *list = json_new_array();
+	struct json_object *list = json_new_array(), *isolation = json_new_object();
+	const char *at = cfg->box_runtimes ? cfg->box_runtimes : "";
 
 	json_push_text(list, cfg->box_runtime);
-	for (const char *at = cfg->box_runtimes; at && *at; at += strspn(at, " ")) {
+	json_add_text(isolation, cfg->box_runtime, isolation_of(cfg->box_runtime));
+	for (; *at; at += strspn(at, " ")) {
 		size_t n = strcspn(at, " ");
 		char name[33];
 
 		(void)snprintf(name, sizeof(name), "%.*s", (int)n, at);
-		if (n && strcmp(name, cfg->box_runtime) != 0)
+		if (n && strcmp(name, cfg->box_runtime) != 0) {
 			json_push_text(list, name);
+			json_add_text(isolation, name, isolation_of(name));
+		}
 		at += n;
 	}
-	return list;
+	json_add(o, "backends", list);
+	json_add(o, "isolation", isolation);
 }
 
 static bool capabilities(struct call *c, const void *input, struct err *err)
 {
 	const struct config *cfg = c->site->cfg;
-	CLEANUP(result) struct result hosts = {0};
 	CLEANUP(json) struct json_object *o = json_new_object();
-	struct json_object *isolation;
 
 	(void)input;
-	if (!db_query(c->db, Q_READ_ISOLATION, NO_ARGS, &hosts, err))
-		return false;
-	isolation = json_new_array();
-	for (int i = 0; i < hosts.rows; i++)
-		json_push_text(isolation, result_text(&hosts, i, 0));
+	(void)err;
 	json_add(o, "languages", language_list(c));
 	json_add(o, "environments", text_list(images_list(c->pool, cfg)));
-	json_add(o, "backends", backend_list(cfg));
-	json_add(o, "isolation", isolation);
+	add_backends(o, cfg);
 	json_add(o, "limits", limits(cfg));
 	json_add_text(o, "network",
 		"sealed: no network device. Packages are installed at creation, before any of "
@@ -140,6 +138,7 @@ const struct action action_capabilities = {
 	.path = "/capabilities.json",
 	.needs = NEEDS_CALLER,
 	.answers = "200 `{\"languages\",\"environments\",\"backends\",\"isolation\",\"limits\","
-		   "\"network\",\"state\",\"not_claimed\"}`",
+		   "\"network\",\"state\",\"not_claimed\"}`; `isolation` has the class of each "
+		   "backend",
 	.run = capabilities,
 };

@@ -41,7 +41,9 @@ static bool connect_get(struct call *c, const void *input, struct err *err)
 	size_t n;
 
 	json_add(o, "scopes", scopes);
-	if (!oauth_request_read(c, in->request, &rq, &may_redirect, err))
+	if (!oauth_request_read(c, in->request, &rq, &may_redirect, err) &&
+		(err->code != ERR_NOT_FOUND || !oauth_document_read(c, rq.client_id, err) ||
+			!oauth_request_read(c, in->request, &rq, &may_redirect, err)))
 		return false;
 	for (int s = SCOPE_RUN_READ; s <= (int)rq.granted; s++)
 		json_push_text(scopes, scope_name((enum scope)s));
@@ -102,10 +104,12 @@ const struct action action_connect = {
 	.path = "/connect.json",
 	.needs = NEEDS_CALLER,
 	.scope = SCOPE_ADMIN,
+	.own_tx = true, /* it may wait for a document, which must hold no transaction */
 	.input_size = sizeof(struct connect),
 	ACTION_FIELDS(connect_fields),
 	.answers = "200 {\"client_id\",\"title\",\"document\",\"redirect_uri\",\"redirect_host\","
-		   "\"loopback\",\"scopes\",\"resource\"}; 422 where the request is none",
+		   "\"loopback\",\"scopes\",\"resource\"}; 422 where the request is none, or the "
+		   "client's document cannot be read",
 	.run = connect_get,
 };
 

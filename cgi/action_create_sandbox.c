@@ -2,6 +2,7 @@
  * create_sandbox: a sealed box to run code in. What can be known here is checked here; the box is
  * made by a worker, and handed out when it is proved to be sealed.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "action.h"
@@ -34,10 +35,14 @@ static const struct field fields[] = {
 		.help = "The runtime that makes the box; auto: the best this site has."),
 	FIELD(TEXT, struct create_sandbox, environment, .max = 64, .pattern = FIELD_NAME,
 		.help = "An image that a person has built for this; the language's own where "
-			"absent."),
+			"absent.",
+		.fix = "Leave it out for the language's own image; a person names others: asb "
+		       "build."),
 	FIELD(TEXTS, struct create_sandbox, packages, .max = SANDBOX_PACKAGES_MAX, .each_max = 200,
 		.help = "Packages to install before the box is sealed, each a name or a name with "
-			"an exact version in the language's own way."),
+			"an exact version in the language's own way.",
+		.fix = "Send a list of at most 25 texts, each a name or a name with an exact "
+		       "version."),
 	FIELD(TEXT, struct create_sandbox, packages_from, .max = 64, .pattern = FIELD_NAME,
 		.help = "A lock file of the tree to install from: requirements.txt, "
 			"package-lock.json, go.sum or pom.xml."),
@@ -58,11 +63,34 @@ static bool choose_runtime(
 	const char *runtime = strcmp(backend, "auto") ? backend : cfg->box_runtime;
 
 	if (!config_has_runtime(cfg, runtime)) {
+		char fix[160];
+
+		(void)snprintf(fix, sizeof(fix), "It has %s%s%s. Leave backend out for the first.",
+			cfg->box_runtime, cfg->box_runtimes && *cfg->box_runtimes ? " " : "",
+			cfg->box_runtimes ? cfg->box_runtimes : "");
 		(void)err_set(err, ERR_INVALID, "backend: this site has no %s", backend);
-		return err_advise(err, "unsupported_backend", "Leave backend out, or say auto.");
+		return err_advise(err, "unsupported_backend", fix);
 	}
 	*out = runtime;
 	return true;
+}
+
+/* There is no image that it runs in; says which languages have one. */
+static bool language_unready(struct call *c, const struct language *wanted, struct err *err)
+{
+	char ready[80] = "none", fix[160];
+	size_t n = 0;
+
+	for (const struct language *l = languages; l->name && n < sizeof(ready); l++)
+		if (l->is_in_base || image_is_built(c->pool, c->site->cfg, l->image))
+			n += (size_t)snprintf(
+				ready + n, sizeof(ready) - n, "%s%s", n ? ", " : "", l->name);
+	(void)snprintf(fix, sizeof(fix),
+		"Ready: %s. The operator adds it: ASB_IMAGES=%s deploy/stack up", ready,
+		wanted->image);
+	(void)err_set(
+		err, ERR_INVALID, "language: this site has not built the image %s", wanted->image);
+	return err_advise(err, "unsupported_language", fix);
 }
 
 /* The environment asked for, the language's own image, or the base where that can run it. */
@@ -74,11 +102,13 @@ static bool choose_image(
 
 	if (in->environment) {
 		if (!image_check(c->pool, cfg, in->environment, err)) {
+			char fix[160];
+
+			(void)snprintf(fix, sizeof(fix),
+				"%.110s. A person builds others: asb build.", err->fix);
 			(void)err_set(
 				err, ERR_INVALID, "environment: no such image %s", in->environment);
-			return err_advise(err, "unknown_environment",
-				"capabilities names those there are; a person builds new ones "
-				"with asb build.");
+			return err_advise(err, "unknown_environment", fix);
 		}
 		*out = in->environment;
 		return true;
@@ -86,9 +116,7 @@ static bool choose_image(
 	*out = image_is_built(c->pool, cfg, l->image) ? l->image : cfg->box_image;
 	if (*out == l->image || l->is_in_base)
 		return true;
-	(void)err_set(err, ERR_INVALID, "language: this site has not built the image %s", l->image);
-	return err_advise(err, "unsupported_language",
-		"capabilities says which languages are ready; the operator builds the others.");
+	return language_unready(c, l, err);
 }
 
 /* What can be known of packages before there is a box. */
@@ -152,7 +180,7 @@ static bool create_sandbox(struct call *c, const void *input, struct err *err)
 	box.size_class = size->name;
 	box.memory_bytes = size->memory_bytes;
 	box.cpus = size->cpus;
-	box.disk_bytes = size->disk_bytes;
+	box.disk_bytes = size_class_disk(size, box.runtime);
 	if (!sandbox_create(c->db, &box, &made, err))
 		return false;
 	c->subject = pool_strdup(c->pool, made.name);

@@ -94,7 +94,7 @@ static bool set_size(
 	run->size_class = size->name;
 	run->memory_bytes = size->memory_bytes;
 	run->cpus = size->cpus;
-	run->disk_bytes = size->disk_bytes;
+	run->disk_bytes = size_class_disk(size, run->runtime);
 	return true;
 }
 
@@ -128,15 +128,26 @@ static bool set_trees(
 	return repos_json(c->pool, &c->site->upstreams, repos, n, &run->repos, err);
 }
 
-static bool check_ready(const struct config *cfg, enum agent_id agent, struct err *err)
+/* Before there is a box: without its secret the agent could not say a word. */
+static bool check_secret(struct call *c, enum agent_id agent, struct err *err)
 {
-	if (agent_is_ready(agent, cfg))
+	const struct config *cfg = c->site->cfg;
+	enum secret_id id = agent_list[agent].secret;
+	const char *url = pool_printf(c->pool, "%s/dashboard/keys", cfg->url);
+	bool is_set = true;
+
+	if (id != SECRET__COUNT &&
+		!secret_is_set(c->db, cfg, c->caller.account_id, id, &is_set, err))
+		return false;
+	if (is_set)
 		return true;
-	(void)err_set(err, ERR_CONFLICT,
-		"agent: %s needs a model, and this site has no key for one", agent_names[agent]);
-	return err_advise(err, "model_unset",
-		"The operator sets ANTHROPIC_API_KEY_FILE for asb-gate and ASB_MODEL=1 for the "
-		"site.");
+	c->context = json_new_object();
+	json_add_text(c->context, "secret", secret_names[id]);
+	json_add_text(c->context, "url", url);
+	(void)err_set(err, ERR_CONFLICT, "agent: %s needs a secret that is not set: %s",
+		agent_names[agent], secret_kinds[id].title);
+	return err_advise(err, "secret_unset",
+		pool_printf(c->pool, "A person enters it at %s, signed in; then ask again.", url));
 }
 
 static bool delegate(struct call *c, const void *input, struct err *err)
@@ -160,7 +171,7 @@ static bool delegate(struct call *c, const void *input, struct err *err)
 	if (!run.image)
 		run.image = cfg->box_image;
 	run.image_key = image_key(c->pool, cfg, run.image);
-	if (!check_ready(cfg, agent, err) || !image_check(c->pool, cfg, run.image, err) ||
+	if (!check_secret(c, agent, err) || !image_check(c->pool, cfg, run.image, err) ||
 		!set_size(cfg, in, &run, err) || !set_trees(c, in, &run, err) ||
 		!run_delegate(c->db, &run, &made, err))
 		return false;
@@ -195,10 +206,12 @@ const struct action action_delegate = {
 			       "the answer, run:running means call status with the session. "
 			       "Never call delegate again for the same task because the "
 			       "first answer said that it still runs. The same call again "
-			       "within ten minutes answers with the same run: to run a "
-			       "task once more give it another title.",
+			       "while its run goes on, or within five minutes after it is "
+			       "done, answers with that run: to run a task once more give "
+			       "it another title.",
 		.hints = TOOL_OPEN_WORLD,
-		.once_ms = 600000,
+		.once_ms = 300000,
+		.task = true,
 		.asks = true,
 		.output = &output_run},
 };

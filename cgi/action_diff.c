@@ -13,8 +13,9 @@ struct diff_input {
 
 static const struct field fields[] = {
 	LOOK_FIELDS(struct diff_input),
-	FIELD(TEXT, struct diff_input, tree, .max = 128, .pattern = FIELD_NAME, .text = "tree",
-		.help = "Of a run with more than one: the tree's folder below /workspace."),
+	FIELD(TEXT, struct diff_input, tree, .max = 128, .pattern = FIELD_NAME,
+		.help = "Of a run with more than one: the tree's folder below /workspace.",
+		.fix = "Leave it out where there is one tree."),
 };
 
 static bool diff(struct call *c, const void *input, struct err *err)
@@ -23,7 +24,8 @@ static bool diff(struct call *c, const void *input, struct err *err)
 	const struct look_box box = {in->sandbox_id, in->session, in->wait_ms};
 	CLEANUP(json) struct json_object *request = json_new_object();
 
-	json_add_text(request, "path", in->tree);
+	if (in->tree)
+		json_add_text(request, "tree", in->tree);
 	return call_look(c, &box, LOOK_DIFF, request, err);
 }
 

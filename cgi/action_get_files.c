@@ -14,7 +14,7 @@ struct get_input {
 static const struct field fields[] = {
 	LOOK_FIELDS(struct get_input),
 	FIELD(TEXT, struct get_input, path, .max = 4000,
-		.help = "The folder: from /, or below /workspace, which is the default."),
+		.help = "The folder: from /, or below the one that code runs in, the default."),
 };
 
 static bool get_files(struct call *c, const void *input, struct err *err)

@@ -28,10 +28,16 @@ static bool get_process_logs(struct call *c, const void *input, struct err *err)
 
 	c->subject = in->process_id;
 	/* whoever reads is using it */
-	return db_query(c->db, Q_SANDBOX_USE, sandbox, 3, NULL, err) &&
-	       call_json(c, 200, Q_SANDBOX_PROCESS,
-		       ARGS(sandbox[0], sandbox[1], db_text(in->process_id), db_i64(in->offset)),
-		       "process in this sandbox", err);
+	if (!db_query(c->db, Q_SANDBOX_USE, sandbox, 3, NULL, err))
+		return false;
+	if (call_json(c, 200, Q_SANDBOX_PROCESS,
+		    ARGS(sandbox[0], sandbox[1], db_text(in->process_id), db_i64(in->offset)),
+		    "process in this sandbox", err))
+		return true;
+	return err_advise(err, NULL,
+		err->code == ERR_NOT_FOUND
+			? "Use the process_id that run answered, with its sandbox_id."
+			: NULL);
 }
 
 const struct action action_get_process_logs = {

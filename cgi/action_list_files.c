@@ -14,7 +14,7 @@ struct list_input {
 static const struct field fields[] = {
 	LOOK_FIELDS(struct list_input),
 	FIELD(TEXT, struct list_input, path, .max = 4000,
-		.help = "The folder: from /, or below /workspace, which is the default."),
+		.help = "The folder: from /, or below the one that code runs in, the default."),
 	FIELD(INT, struct list_input, depth, .min = 1, .max = 64, .value = 1,
 		.help = "How many levels; 1: the folder alone."),
 	FIELD(INT, struct list_input, offset, .max = 10000,

@@ -16,7 +16,7 @@ static const char *const encodings[] = {"text", "base64", NULL};
 static const struct field fields[] = {
 	LOOK_FIELDS(struct read_input),
 	FIELD(TEXT, struct read_input, path, .required = true, .max = 4000,
-		.help = "The file: from /, or below /workspace.",
+		.help = "The file: from /, or below the folder that code runs in.",
 		.fix = "Name the file: list_files says what is there."),
 	FIELD(INT, struct read_input, offset, .max = INT64_C(1) << 50,
 		.help = "The byte to begin with: next_offset of the answer before."),

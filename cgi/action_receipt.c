@@ -35,8 +35,12 @@ static bool run_receipt(struct call *c, const void *input, struct err *err)
 				err);
 	if (!ok)
 		return false;
-	if (!res.rows)
-		return err_set(err, ERR_NOT_FOUND, "no such %s", in->exec ? "exec" : "turn");
+	if (!res.rows) {
+		(void)err_set(err, ERR_NOT_FOUND, "no such %s", in->exec ? "exec" : "turn");
+		return err_advise(err, NULL,
+			in->exec ? "GET /processes.json?sandbox_id= lists what ran in a sandbox."
+				 : "GET /status.json?session= says how many turns there are.");
+	}
 	if (!result_bool(&res, 0, 0)) {
 		(void)err_set(err, ERR_CONFLICT, "it has not ended");
 		return err_advise(err, "not_ended", "ask again when it has");

@@ -30,13 +30,15 @@ static const struct field fields[] = {
 		.fix = "Send the program as text."),
 	FIELD(INT, struct run_input, timeout, .min = 1, .max = SANDBOX_TIMEOUT_MAX_S,
 		.no_null = true,
-		.help = "Seconds until it, and all it started, is killed; 0, which is not taken, "
-			"stands for 30, or in the background for none."),
+		.help = "Seconds until it, and all it started, is killed. Where it is absent: 30, "
+			"and in the background none.",
+		.fix = "What takes longer is run with background=true, which has no limit."),
 	FIELD(BOOL, struct run_input, background,
 		.help = "Answer at once with a process_id and let it run; it is killed with the "
 			"sandbox."),
 	FIELD(MAP, struct run_input, files, .max = FILES_MAX, .each_max = SANDBOX_CODE_MAX,
-		.help = "Texts by path, written below the working folder before it starts."),
+		.help = "Texts by path, written below the working folder before it starts.",
+		.fix = "Send an object of texts by path."),
 	FIELD(INT, struct run_input, wait_ms, .max = 600000,
 		.help = "Wait this long for its end; 0: answer at once."),
 };

@@ -20,7 +20,7 @@ static const struct field fields[] = {
 		.help = "What to look for: these very bytes, within a line.",
 		.fix = "Say what to look for."),
 	FIELD(TEXT, struct search_input, path, .max = 4000,
-		.help = "The folder: from /, or below /workspace, which is the default."),
+		.help = "The folder: from /, or below the one that code runs in, the default."),
 	FIELD(BOOL, struct search_input, ignore_case, .help = "Upper and lower case are the same."),
 	FIELD(INT, struct search_input, limit, .min = 1, .max = 1000, .value = 200,
 		.help = "Lines at the most."),

@@ -16,24 +16,31 @@
 #define MIB (1024 * 1024)
 
 /* Why a run by this agent would be refused or could not begin; NULL: it would not. */
-static const char *unready(struct call *c, enum agent_id id)
+static const char *unready(struct call *c, enum agent_id id, const bool *has_secret)
 {
 	const struct config *cfg = c->site->cfg;
 	const char *image = agent_list[id].image ? agent_list[id].image : cfg->box_image;
 
-	if (!agent_is_ready(id, cfg))
-		return "The site has no key for a model.";
+	if (agent_list[id].secret != SECRET__COUNT && !has_secret[agent_list[id].secret])
+		return "No key for its model is set: enter one on the page Keys.";
 	if (!image_is_built(c->pool, cfg, image))
 		return pool_printf(c->pool, "The image %s has not been built here.", image);
 	return NULL;
 }
 
-static struct json_object *agents(struct call *c)
+static bool add_agents(struct call *c, struct json_object *site, struct err *err)
 {
-	struct json_object *list = json_new_array();
+	bool has_secret[SECRET__COUNT];
+	struct json_object *list;
+
+	for (int id = 0; id < SECRET__COUNT; id++)
+		if (!secret_is_set(c->db, c->site->cfg, c->caller.account_id, (enum secret_id)id,
+			    &has_secret[id], err))
+			return false;
+	list = json_new_array();
 
 	for (int id = 0; id < AGENT__COUNT; id++) {
-		const char *why = unready(c, (enum agent_id)id);
+		const char *why = unready(c, (enum agent_id)id, has_secret);
 		struct json_object *o = json_new_object();
 
 		json_add_text(o, "name", agent_names[id]);
@@ -43,7 +50,8 @@ static struct json_object *agents(struct call *c)
 		json_add_text(o, "why", why);
 		json_push(list, o);
 	}
-	return list;
+	json_add(site, "agents", list);
+	return true;
 }
 
 static struct json_object *images(struct call *c)
@@ -122,7 +130,6 @@ static bool site(struct call *c, const void *input, struct err *err)
 	json_add_text(o, "site", cfg->site);
 	json_add_text(o, "url", cfg->url);
 	json_add_text(o, "version", ASB_VERSION);
-	json_add(o, "agents", agents(c));
 	json_add(o, "images", images(c));
 	json_add(o, "classes", classes());
 	json_add(o, "defaults", defaults(cfg));
@@ -130,7 +137,8 @@ static bool site(struct call *c, const void *input, struct err *err)
 	json_add(o, "limits", limits(cfg));
 	/* whole seconds, rounded up: a page that waits a little longer for one does no harm */
 	json_add_i64(o, "heartbeat_s", (cfg->heartbeat_ms + 999) / 1000);
-	return add_receipt_key(c, o, err) && call_add_caller(c, o, err) && call_answer(c, 200, o);
+	return add_agents(c, o, err) && add_receipt_key(c, o, err) && call_add_caller(c, o, err) &&
+	       call_answer(c, 200, o);
 }
 
 const struct action action_site = {

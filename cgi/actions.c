@@ -17,8 +17,9 @@ extern const struct action action_accepted, action_blob, action_capabilities, ac
 	action_signin_code, action_site, action_status, action_teardown, action_trace,
 	action_upload, action_watch;
 /* who may ask */
-extern const struct action action_connect, action_consent, action_create_key, action_grants,
-	action_keys, action_revoke_grant, action_revoke_key;
+extern const struct action action_connect, action_consent, action_create_key, action_clients,
+	action_secrets, action_secret_set, action_secret_delete, action_grants, action_keys,
+	action_revoke_grant, action_revoke_key;
 
 const struct action *const actions[] = {
 	&action_delegate,
@@ -65,6 +66,10 @@ const struct action *const actions[] = {
 	&action_create_key,
 	&action_keys,
 	&action_revoke_key,
+	&action_clients,
+	&action_secrets,
+	&action_secret_set,
+	&action_secret_delete,
 	&action_connect,
 	&action_consent,
 	&action_grants,

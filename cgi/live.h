@@ -3,8 +3,8 @@
  * What asb-live holds, and what its parts say to each other. One process, one loop; every function
  * here runs inside a callback of it. Who owns what: live_streams.c and live_opening.c the streams,
  * live_sources.c what they read from, live_waits.c the held requests (live_mcp.c those of them that
- * are MCP calls), live_listen.c the two database connections' news, live_accept.c everything until
- * a request has become a stream or a wait.
+ * are MCP calls), live_callers.c who may hold them no longer, live_listen.c the two database
+ * connections' news, live_accept.c everything until a request has become a stream or a wait.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 #include "live_conn.h"
 #include "sse.h"
 
+struct callers;
 struct config;
 struct db;
 struct live_request;
@@ -58,7 +59,6 @@ struct stream {
 	struct sub subs[SOURCE_KIND__COUNT];
 };
 
-#define ACTIVITY_RUNS 64    /* told of at once */
 #define SOURCE_BUCKETS 1024 /* a chain of ten at 10,000 sources */
 
 struct live {
@@ -70,6 +70,8 @@ struct live {
 	struct watch *accept_watch;
 	struct watch *turn;	  /* a timer at 0 ms while live.queue is not empty */
 	struct watch *wait_timer; /* the earliest end of a wait */
+	struct watch *callers;	  /* the earliest end of somebody's access ... */
+	int64_t callers_at_ms;	  /* ... and when that is, on CLOCK_BOOTTIME; 0: not set */
 	int listen_fd;
 	bool stopping;
 	unsigned char operator_hash[32];
@@ -86,8 +88,8 @@ struct live {
 	bool turn_pending;		   /* its timer is set */
 	struct wait *waits;
 	size_t nwaits;
-	int64_t active[ACTIVITY_RUNS]; /* runs that have written since activity_run */
-	size_t nactive;
+	int64_t *active; /* runs that have written since activity_run; memory is kept */
+	size_t nactive, active_max;
 	struct watch *activity; /* its timer, while there are some */
 };
 
@@ -112,8 +114,8 @@ void streams_reap(struct live *live);
 void streams_beat(struct live *live);
 /* Drops those that have not taken a byte for long. */
 void streams_check_stalled(struct live *live);
-/* Ends the streams whose session, key or access token has been revoked or is over. */
-void streams_check_callers(struct live *live);
+/* Ends the streams of all other callers. */
+void streams_revoke(struct live *live, const struct callers *good);
 /* Closes what streams_stop has not got rid of in time. */
 void streams_close(struct live *live);
 /* Tells every client when to come back and ends its stream. */
@@ -153,7 +155,18 @@ void waits_dirty(struct live *live, char news, int64_t id);
 void waits_rescan(struct live *live);
 /* The callback of live.wait_timer. */
 void waits_expire(struct loop *loop, uint32_t events, void *arg);
+/* Ends the waits of all other callers, with an answer that says so. */
+void waits_revoke(struct live *live, const struct callers *good);
 void waits_stop(struct live *live); /* answers each with its present state */
+
+/* --- live_callers.c --- */
+/* Ends the streams and waits whose session, key or access token was taken back, or is over. */
+void callers_check(struct live *live);
+/* Somebody has come who may stay no longer than this caller may: looked at soon. */
+void callers_note(struct live *live, int64_t caller_id);
+/* The callback of live.callers. */
+void callers_run(struct loop *loop, uint32_t events, void *arg);
+bool callers_has(const struct callers *good, enum caller_kind kind, int64_t id);
 
 /* --- live_listen.c --- */
 bool listen_open(struct live *live, struct err *err) NODISCARD;

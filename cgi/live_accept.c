@@ -112,8 +112,9 @@ bool accept_open(struct live *live, struct err *err)
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		return err_errno(err, ERR_INTERNAL, "setrlimit");
 	live->clients_max = files.rlim_cur - FDS_RESERVED;
-	/* libfcgi waits this long for a connection that says nothing */
-	if (setenv("LIBFCGI_IS_AF_UNIX_KEEPER_POLL_TIMEOUT", "50", 1) || FCGX_Init())
+	/* so long libfcgi waits for a connection that says nothing, and everybody with it; 2 s
+	 * where it is not told. An nginx that gets no processor for this long loses its request. */
+	if (setenv("LIBFCGI_IS_AF_UNIX_KEEPER_POLL_TIMEOUT", "500", 1) || FCGX_Init())
 		return err_set(err, ERR_INTERNAL, "libfcgi does not start");
 	(void)unlink(path);
 	mask = umask(0117);

@@ -17,12 +17,17 @@
 /* Between two tries to connect. */
 #define RETRY_MS 200
 
-/* "r12", "b3", "x9" of feed; "l4" and "r12" of log. What is malformed is left to the rescan. */
+/* The channel callers says nothing but that somebody's access was taken back. "r12", "b3", "x9" of
+ * feed; "l4" and "r12" of log. What is malformed is left to the rescan. */
 static void news(struct live *live, const char *channel, char *word)
 {
 	const bool is_log = !strcmp(channel, "log");
 	int64_t id;
 
+	if (!strcmp(channel, "callers")) {
+		callers_check(live);
+		return;
+	}
 	if (!word[0] || !text_to_i64(word + 1, 1, INT64_MAX, &id))
 		return;
 	if (is_log && word[0] == 'l')
@@ -73,13 +78,14 @@ static void ready(struct loop *loop, uint32_t events, void *arg)
 bool listen_open(struct live *live, struct err *err)
 {
 	if (!db_connect(live->listen, err) ||
-		!db_exec(live->listen, "LISTEN feed; LISTEN log", err))
+		!db_exec(live->listen, "LISTEN feed; LISTEN log; LISTEN callers", err))
 		return err_wrap(err, "listen");
 	live->listen_watch =
 		loop_add_fd(live->loop, db_fd(live->listen), EPOLLIN | EPOLLRDHUP, ready, live);
 	watch_set_timer(live->listen_retry, -1, 0);
 	sources_rescan(live);
 	waits_rescan(live);
+	callers_check(live);
 	return true;
 }
 

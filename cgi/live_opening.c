@@ -45,7 +45,8 @@ static bool focus_find(struct live *live, struct stream *s, const char *name, st
 		return false;
 	if (!res.rows) {
 		(void)err_set(err, ERR_NOT_FOUND, "no run %s", name);
-		return err_advise(err, "session", "look at fleet.json for the runs there are");
+		return err_advise(
+			err, "session", "fleet.json (`asb status`) has the runs there are");
 	}
 	s->run_id = result_i64(&res, 0, 0);
 	s->box_id = result_i64(&res, 0, 1);

@@ -13,7 +13,6 @@
 #include "live_request.h"
 #include "log.h"
 #include "pool.h"
-#include "queries.h"
 #include "random.h"
 #include "text.h"
 
@@ -116,6 +115,7 @@ bool stream_open(struct live *live, const struct live_request *lr, int fd, struc
 		opened->next->prev = opened;
 	live->streams = opened;
 	live->nstreams++;
+	callers_note(live, opened->caller_id);
 	if (!stream_send(opened, &first)) {
 		streams_reap(live);
 		return true;
@@ -160,70 +160,12 @@ void streams_check_stalled(struct live *live)
 	streams_reap(live);
 }
 
-/* A row of live_callers: the kind's word and the id. */
-struct good {
-	const char *kind;
-	int64_t id;
-};
-
-static int by_caller(const void *a, const void *b)
+void streams_revoke(struct live *live, const struct callers *good)
 {
-	const struct good *x = a, *y = b;
-	int kind = strcmp(x->kind, y->kind);
-
-	return kind ? kind : (x->id > y->id) - (x->id < y->id);
-}
-
-/* Ends the streams of all callers but the n in good, which are in order. */
-static void callers_keep(struct live *live, const struct good *good, size_t n)
-{
-	for (struct stream *s = live->streams; s; s = s->next) {
-		const struct good wanted = {caller_kind_name(s->caller), s->caller_id};
-
-		if (s->caller_id && !bsearch(&wanted, good, n, sizeof(*good), by_caller))
+	for (struct stream *s = live->streams; s; s = s->next)
+		if (!callers_has(good, s->caller, s->caller_id))
 			stream_end(s);
-	}
 	streams_reap(live);
-}
-
-/* The ids of a kind as an array of PostgreSQL. */
-static const char *ids_of(const struct live *live, struct pool *pool, enum caller_kind kind)
-{
-	CLEANUP(buf) struct buf ids = BUF_INIT(live->nstreams * 24 + 4);
-
-	(void)buf_addc(&ids, '{');
-	for (const struct stream *s = live->streams; s; s = s->next)
-		if (s->caller == kind)
-			(void)buf_addf(&ids, "%s%" PRId64, ids.len > 1 ? "," : "", s->caller_id);
-	(void)buf_addc(&ids, '}');
-	return pool_strdup(pool, ids.data);
-}
-
-void streams_check_callers(struct live *live)
-{
-	CLEANUP(pool) struct pool *pool = pool_new();
-	CLEANUP(result) struct result res = {0};
-	struct err err;
-	struct good *good;
-	bool any = false;
-
-	for (const struct stream *s = live->streams; s && !any; s = s->next)
-		any = s->caller_id != 0;
-	if (!any)
-		return;
-	if (!db_query(live->db, Q_LIVE_CALLERS,
-		    ARGS(db_text(ids_of(live, pool, CALLER_SESSION)),
-			    db_text(ids_of(live, pool, CALLER_KEY)),
-			    db_text(ids_of(live, pool, CALLER_OAUTH))),
-		    &res, &err)) {
-		log_warn("live callers: %s, retrying", err.msg);
-		return;
-	}
-	good = POOL_ARRAY(pool, struct good, (size_t)res.rows);
-	for (int i = 0; i < res.rows; i++)
-		good[i] = (struct good){result_text(&res, i, 0), result_i64(&res, i, 1)};
-	qsort(good, (size_t)res.rows, sizeof(*good), by_caller);
-	callers_keep(live, good, (size_t)res.rows);
 }
 
 void streams_close(struct live *live)

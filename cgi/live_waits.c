@@ -197,6 +197,22 @@ void waits_expire(struct loop *loop, uint32_t events, void *arg)
 	timer_set(live);
 }
 
+/* What it waits for is none of its business any more, not even that it goes on. */
+void waits_revoke(struct live *live, const struct callers *good)
+{
+	struct err why;
+
+	(void)err_set(&why, ERR_UNAUTHENTICATED,
+		"access was taken back, or has expired, while this call was waiting");
+	(void)err_advise(&why, "revoked",
+		"What was begun goes on. Connect again, or use another key, to ask for it.");
+	for (struct wait *w = live->waits, *next; w; w = next) {
+		next = w->next;
+		if (!callers_has(good, w->caller, w->caller_id))
+			wait_answer(w, true, NULL, &why);
+	}
+}
+
 void waits_stop(struct live *live)
 {
 	waits_rescan(live); /* those at a boundary get their 200 */
@@ -234,6 +250,8 @@ static bool wait_prepare(
 	w->live = live;
 	w->kind = ask.kind;
 	w->account_id = lr->caller.account_id;
+	w->caller = lr->caller.kind;
+	w->caller_id = lr->caller.id;
 	w->turn = ask.turn;
 	w->reads = ask.reads;
 	w->until_ms = time_boot_ms() + ask.wait_ms;
@@ -256,6 +274,7 @@ bool wait_open(struct live *live, const struct live_request *lr, int fd, struct 
 		opened->next->prev = opened;
 	live->waits = opened;
 	live->nwaits++;
+	callers_note(live, opened->caller_id);
 	if (opened->mcp && !mcp_wait_begin(opened, lr)) {
 		wait_gone(&opened->conn);
 		return true;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "access.h"
 #include "live_conn.h"
 #include "wait_kinds.h"
 
@@ -21,8 +22,10 @@ struct wait {
 	bool answered;
 	bool reads; /* takes it as it is, also where it has failed */
 	int64_t id, account_id;
-	char name[40]; /* run-..., exec-... or box-... */
-	int64_t turn;  /* of a run: boundaries of earlier turns do not count */
+	enum caller_kind caller; /* what it came with ... */
+	int64_t caller_id;	 /* ... and which; 0: the operator's token */
+	char name[40];		 /* run-..., exec-... or box-... */
+	int64_t turn;		 /* of a run: boundaries of earlier turns do not count */
 	int64_t until_ms;
 	char request_id[68];
 };

@@ -25,8 +25,6 @@ CONFINED_PROGRAM
 
 /* The loop stands still while a statement runs: none of ours takes longer in good days. */
 #define STATEMENT_TIMEOUT_MS 2000
-/* Who was revoked keeps a stream at most this long. */
-#define CALLERS_MS 1000
 #define STALLED_MS 1000
 /* Between two signs of life to an MCP call that waits: the most impatient client gives up after 60
  * s; where heartbeats come oftener, so do these. */
@@ -49,13 +47,7 @@ static void rescan(struct loop *loop, uint32_t events, void *arg)
 	(void)events;
 	sources_rescan(live);
 	waits_rescan(live);
-}
-
-static void check_callers(struct loop *loop, uint32_t events, void *arg)
-{
-	(void)loop;
-	(void)events;
-	streams_check_callers(arg);
+	callers_check(live);
 }
 
 static void check_stalled(struct loop *loop, uint32_t events, void *arg)
@@ -121,13 +113,13 @@ static void watch_all(struct live *live)
 
 	live->turn = loop_add_timer(loop, -1, 0, turn_run, live);
 	live->wait_timer = loop_add_timer(loop, -1, 0, waits_expire, live);
+	live->callers = loop_add_timer(loop, -1, 0, callers_run, live);
 	live->activity = loop_add_timer(loop, -1, 0, activity_run, live);
 	live->listen_retry = loop_add_timer(loop, -1, 0, listen_retry, live);
 	(void)loop_add_timer(
 		loop, live->cfg->heartbeat_ms, live->cfg->heartbeat_ms, heartbeat, live);
 	(void)loop_add_timer(loop, beat_ms, beat_ms, mcp_waits_beat, live);
 	(void)loop_add_timer(loop, live->cfg->rescan_ms, live->cfg->rescan_ms, rescan, live);
-	(void)loop_add_timer(loop, CALLERS_MS, CALLERS_MS, check_callers, live);
 	(void)loop_add_timer(loop, STALLED_MS, STALLED_MS, check_stalled, live);
 	/* after FCGX_Init, which puts in handlers that only set a flag */
 	(void)loop_add_signal(loop, SIGTERM, terminate, live);
@@ -165,6 +157,7 @@ static bool live_main(int argc, char **argv, struct err *err)
 	streams_close(&live);
 	accept_close(&live);
 	listen_close(&live);
+	free(live.active);
 	return true;
 }
 

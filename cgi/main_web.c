@@ -21,6 +21,7 @@
 #include "config.h"
 #include "db.h"
 #include "log.h"
+#include "mcp.h"
 #include "openapi.h"
 #include "pool.h"
 #include "site.h"
@@ -29,15 +30,15 @@
 
 #define CHILDREN_MAX 256
 #define BACKLOG 4096
-#define EARLY_MS 1000	    /* a child that dies younger than this did not come to work */
-#define PAUSE_MAX_MS 10000  /* longest pause before the next try */
-#define STOP_MS 10000	    /* what a child may still take to finish a request */
-#define DATABASE_MS 30000   /* how long the database may take to come up with us */
-#define KEEPER_POLL_MS "50" /* a silent connection stalls accept for 2 s otherwise */
+#define EARLY_MS 1000	   /* a child that dies younger than this did not come to work */
+#define PAUSE_MAX_MS 10000 /* longest pause before the next try */
+#define STOP_MS 10000	   /* what a child may still take to finish a request */
+#define DATABASE_MS 30000  /* how long the database may take to come up with us */
 
 struct web {
 	struct pool *pool;
 	const struct config *cfg;
+	const char *tools; /* struct site's */
 	int argc;
 	char **argv;
 	int sock;
@@ -70,7 +71,7 @@ static bool check(struct pool *pool, const struct config *cfg, struct err *err)
 	int64_t until = time_boot_ms() + DATABASE_MS;
 	struct site site;
 
-	if (!site_init(&site, pool, cfg, db, err))
+	if (!site_init(&site, pool, cfg, db, "", err))
 		return false;
 	while (!migrate_check(db, err)) {
 		if (err->code != ERR_BUSY || time_boot_ms() > until)
@@ -101,7 +102,7 @@ static void start_child(struct web *web, size_t i)
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
-		web_child(web->cfg, web->sock);
+		web_child(web->cfg, web->tools, web->sock);
 	}
 	if (pid < 0) {
 		log_error("fork failed, trying again");
@@ -179,7 +180,7 @@ static void reload(struct web *web)
 	struct site site;
 
 	if (!config_load(web->pool, web->argc, web->argv, &cfg, &err) ||
-		!site_init(&site, web->pool, cfg, NULL, &err)) {
+		!site_init(&site, web->pool, cfg, NULL, web->tools, &err)) {
 		log_error("settings not taken: %s", err.msg);
 		return;
 	}
@@ -218,11 +219,11 @@ static bool start(struct web *web, struct err *err)
 		return err_set(
 			err, ERR_INVALID, "ASB_LOG_LEVEL: must be error, warn, info or debug");
 	log_init("web", level);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none) ||
-		setenv("LIBFCGI_IS_AF_UNIX_KEEPER_POLL_TIMEOUT", KEEPER_POLL_MS, 1))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none))
 		return err_errno(err, ERR_INTERNAL, "start");
 	if (!check(web->pool, web->cfg, err))
 		return false;
+	web->tools = mcp_tools_print(web->pool);
 	if (FCGX_Init())
 		return err_set(err, ERR_INTERNAL, "FCGX_Init failed");
 	return open_socket(web, err);

@@ -64,7 +64,7 @@ bool mcp_param(struct mcp *m, const char *name, const char **out)
 
 bool mcp_one_page(struct mcp *m)
 {
-	return !json_has(m->params, "cursor") ||
+	return !json_get(m->params, "cursor") ||
 	       mcp_bad_params(m, "params.cursor: there is one page only, which has no cursor");
 }
 
@@ -128,24 +128,12 @@ static bool finish(struct mcp *m, const struct mcp_method *method)
 	return true;
 }
 
-/* The parameter that Mcp-Name repeats; the extension's methods have theirs also where they are not
- * served. */
-static const char *named_of(const struct mcp *m, const struct mcp_method *method)
-{
-	static const char *const tasks[] = {"tasks/get", "tasks/update", "tasks/cancel"};
-
-	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)
-		if (!strcmp(tasks[i], m->method))
-			return "taskId";
-	return method ? method->named : NULL;
-}
-
 static bool run_method(struct mcp *m)
 {
 	const struct mcp_method *method = find_method(m);
 	bool fixtures = m->serve.call.site->cfg->has_conformance, modern, ok;
 
-	if (!mcp_request_check(m, named_of(m, method)))
+	if (!mcp_request_check(m, method ? method->named : NULL))
 		return false;
 	modern = m->call.era == MCP_MODERN;
 	if (fixtures && mcp_fixture_run(m, &ok))
@@ -155,7 +143,8 @@ static bool run_method(struct mcp *m)
 	if (!method || (modern ? !method->modern : !method->legacy))
 		return mcp_fault(m, modern ? 404 : 200, MCP_NO_METHOD, NULL,
 			"no such method: this server answers server/discover, tools/*, "
-			"resources/*, prompts/* and completion/complete");
+			"resources/*, prompts/*, completion/complete, and of tasks get, update and "
+			"cancel");
 	m->serve.what = method->name;
 	if (!method->run(m))
 		return false;

@@ -49,6 +49,7 @@ struct mcp {
 	struct json_object *capabilities; /* the client's, of the modern era; NULL: none */
 	struct json_object *result;	  /* owned; what the method answers */
 	const char *elicit_digest;	  /* of the call, where it wants questions as forms; NULL */
+	bool is_task;			  /* the call is answered with the task it has begun */
 	bool answered;			  /* rs has all of the answer already */
 	struct mcp_fault fault;
 };
@@ -106,6 +107,29 @@ struct json_object *mcp_tool_json(const struct action *a);
 bool mcp_elicit_take(struct mcp *m, struct json_object **args);
 /* After it: what a form would have to bring back. */
 void mcp_elicit_seal(struct mcp *m);
+
+/* mcp_secret.c. Answers a call that failed for want of a secret with the page where it is entered;
+ * false: the client cannot go there, has been there, or it is another failure. */
+#define MCP_SECRET_KEY "secret" /* of the request in `inputRequests` */
+bool mcp_secret_ask(struct mcp *m, const struct err *err);
+/* Is the call one that comes back from there? */
+bool mcp_secret_is_answer(struct mcp *m);
+/* One of a client's responses to questions: which question's it is, and the answer (NULL: the
+ * person gave none). False: it is none of ours, or not whole. */
+bool mcp_elicit_response(
+	const char *key, struct json_object *response, int64_t *question, const char **answer);
+/* Does the client have forms? */
+bool mcp_has_forms(const struct mcp *m);
+
+/* mcp_tasks.c */
+#define MCP_TASKS MCP_META("tasks")
+mcp_method_fn mcp_tasks_get, mcp_tasks_update, mcp_tasks_cancel;
+/* Does the client declare the extension? */
+bool mcp_tasks_declared(const struct mcp *m);
+/* The fault for one that does not. False. */
+bool mcp_tasks_undeclared(struct mcp *m);
+/* Makes the result of a call that has begun a run: its task. json is the run. */
+bool mcp_task_begin(struct mcp *m, const char *json);
 
 /* mcp_read.c. Does an action that only reads and gives its answer, owned by the caller; a fault
  * where it fails. args_taken: its input as JSON. */

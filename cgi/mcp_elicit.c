@@ -19,7 +19,6 @@
 
 /* As long as a run waits for its answer. */
 #define STATE_MS (24 * 3600 * INT64_C(1000))
-#define KEY_PREFIX "question-"
 
 /* "RUN.UNTIL.HMAC" */
 static const char *seal(struct mcp *m, const char *run, int64_t until_ms)
@@ -54,7 +53,7 @@ static bool unseal(struct mcp *m, const char *state, const char **run)
 }
 
 /* A form is meant where elicitation says nothing of kinds. */
-static bool has_forms(const struct mcp *m)
+bool mcp_has_forms(const struct mcp *m)
 {
 	struct json_object *o = json_get(m->capabilities, "elicitation");
 
@@ -85,23 +84,29 @@ static const char *digest(struct mcp *m, struct json_object *args)
 	return pool_strdup(pool, hex);
 }
 
-/* The answer among the client's responses: its question's number and text; *gave is false where the
- * person gave none. False: it is not there, and has to be asked for again. */
-static bool find_answer(
-	struct json_object *responses, int64_t *question, const char **answer, bool *gave)
+bool mcp_elicit_response(
+	const char *key, struct json_object *response, int64_t *question, const char **answer)
 {
-	const char *key, *action = "";
+	const char *action = "";
 
-	for (size_t i = 0; (key = json_key_at(responses, i)); i++) {
-		struct json_object *r = json_get(responses, key);
+	*answer = NULL;
+	if (!text_has_prefix(key, MCP_QUESTION_KEY) ||
+		!text_to_i64(key + strlen(MCP_QUESTION_KEY), 1, INT64_MAX, question) ||
+		!json_get_text(response, "action", &action))
+		return false;
+	return strcmp(action, "accept") != 0 ||
+	       json_get_text(json_get(response, "content"), "answer", answer);
+}
 
-		if (!text_has_prefix(key, KEY_PREFIX) ||
-			!text_to_i64(key + strlen(KEY_PREFIX), 1, INT64_MAX, question) ||
-			!json_get_text(r, "action", &action))
-			continue;
-		*gave = !strcmp(action, "accept");
-		return !*gave || json_get_text(json_get(r, "content"), "answer", answer);
-	}
+/* The answer among the client's responses. False: it is not there, and has to be asked for again.
+ */
+static bool find_answer(struct json_object *responses, int64_t *question, const char **answer)
+{
+	const char *key;
+
+	for (size_t i = 0; (key = json_key_at(responses, i)); i++)
+		if (mcp_elicit_response(key, json_get(responses, key), question, answer))
+			return true;
 	return false;
 }
 
@@ -128,7 +133,6 @@ static bool take_responses(struct mcp *m, struct json_object **args)
 	struct json_object *responses = json_get(m->params, "inputResponses");
 	const char *state, *run, *answer = NULL;
 	int64_t question = 0;
-	bool gave = true;
 
 	if (!json_is_object(responses))
 		return mcp_bad_params(m, "params.inputResponses: must be an object");
@@ -137,9 +141,8 @@ static bool take_responses(struct mcp *m, struct json_object **args)
 		return mcp_bad_params(m,
 			"params.requestState: is not what was given out for this call, or too old; "
 			"call status with the session to read the question");
-	if (!find_answer(responses, &question, &answer, &gave))
-		answer = NULL;
-	if (!gave)
+	/* what was declined comes back as text */
+	if (find_answer(responses, &question, &answer) && !answer)
 		m->elicit_digest = NULL;
 	become(m, args, run, question, answer);
 	return true;
@@ -154,12 +157,13 @@ bool mcp_elicit_take(struct mcp *m, struct json_object **args)
 		return true;
 	if (json_has(*args, "elicit") && !json_get_bool(*args, "elicit", &wanted))
 		return mcp_bad_params(m, "arguments.elicit: must be true or false");
-	if (wanted && m->call.era == MCP_MODERN && has_forms(m))
+	if (wanted && m->call.era == MCP_MODERN && mcp_has_forms(m))
 		m->elicit_digest = digest(m, *args);
 	rest = args_without(*args, "elicit");
 	json_free(*args);
 	*args = rest;
-	return !json_has(m->params, "inputResponses") || take_responses(m, args);
+	return !json_get(m->params, "inputResponses") || mcp_secret_is_answer(m) ||
+	       take_responses(m, args);
 }
 
 void mcp_elicit_seal(struct mcp *m)

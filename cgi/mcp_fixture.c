@@ -68,13 +68,6 @@ static void deliver(struct mcp *m)
 		fixture_post(m->serve.call.site->cfg, id, false, m->serve.body, m->serve.body_n);
 }
 
-static bool is_task_method(const struct mcp *m)
-{
-	return m->call.era == MCP_MODERN &&
-	       (!strcmp(m->method, "tasks/get") || !strcmp(m->method, "tasks/update") ||
-		       !strcmp(m->method, "tasks/cancel"));
-}
-
 static bool is_legacy_extra(const struct mcp *m)
 {
 	static const char *const names[] = {
@@ -99,8 +92,8 @@ bool mcp_fixture_run(struct mcp *m, bool *ok)
 		return call_tool(m, ok);
 	if (!strcmp(m->method, "subscriptions/listen") && m->call.era == MCP_MODERN) {
 		*ok = fixture_listen(m);
-	} else if (is_task_method(m)) {
-		*ok = fixture_tasks(m);
+	} else if (fixture_tasks(m, ok)) {
+		return true;
 	} else if (!strcmp(m->method, "resources/read") && json_get_text(m->params, "uri", &name) &&
 		   fixture_is_resource(name)) {
 		*ok = fixture_resource(m);
@@ -151,7 +144,6 @@ static void add_capabilities(const struct mcp *m, struct json_object *o)
 		json_add_bool(json_get(o, "resources"), "subscribe", true);
 		return;
 	}
-	json_add(o, "extensions", fixture_json("{\"io.modelcontextprotocol/tasks\":{}}"));
 	json_add_bool(json_get(o, "tools"), "listChanged", true);
 	json_add_bool(json_get(o, "prompts"), "listChanged", true);
 }

@@ -55,7 +55,9 @@ bool fixture_progress(struct mcp *m), fixture_logging(struct mcp *m), fixture_as
 bool fixture_reconnection(struct mcp *m), fixture_resume(struct mcp *m);
 /* mcp_fixture_tasks.c */
 extern const struct fixture_tool mcp_fixture_task_tools[]; /* ended by an empty row */
-bool fixture_job(struct mcp *m), fixture_tasks(struct mcp *m);
+bool fixture_job(struct mcp *m);
+/* Takes the message if it is about one of the fixtures' tasks. */
+bool fixture_tasks(struct mcp *m, bool *ok);
 /* mcp_fixture_session.c */
 void fixture_session_begin(struct mcp *m);
 const char *fixture_event_id(struct mcp *m);

@@ -18,7 +18,6 @@
 #include "site.h"
 #include "text.h"
 
-#define EXTENSION "io.modelcontextprotocol/tasks"
 #define TTL_MS 600000
 #define POLL_MS 200
 #define FORM(key, member, type)                                                             \
@@ -129,18 +128,6 @@ static struct json_object *pending(const struct job *job, struct json_object *ta
 	return out;
 }
 
-static bool is_declared(const struct mcp *m)
-{
-	return json_has(json_get(m->capabilities, "extensions"), EXTENSION);
-}
-
-static bool undeclared(struct mcp *m)
-{
-	return mcp_fault(m, 400, MCP_MISSING_CAPABILITY,
-		fixture_json("{\"requiredCapabilities\":{\"extensions\":{\"" EXTENSION "\":{}}}}"),
-		"this needs a client that declares the tasks extension");
-}
-
 /* The members that a task has wherever it is told of. */
 static struct json_object *told(const char *id, struct json_object *task, const char *status)
 {
@@ -188,8 +175,8 @@ bool fixture_job(struct mcp *m)
 	(void)json_get_text(arguments, "name", &name);
 	(void)json_get_text(json_get(answer, "content"), "name", &name);
 	(void)json_get_f64(arguments, "seconds", &seconds);
-	if (job->is_required && !is_declared(m) && m->call.era == MCP_MODERN)
-		return undeclared(m);
+	if (job->is_required && !mcp_tasks_declared(m) && m->call.era == MCP_MODERN)
+		return mcp_tasks_undeclared(m);
 	if (job->asks_first && !json_is_object(answer)) {
 		m->result =
 			fixture_json("{\"resultType\":\"input_required\",\"inputRequests\":{" FORM(
@@ -197,7 +184,7 @@ bool fixture_job(struct mcp *m)
 		return true;
 	}
 	/* what is done at once is no task, nor is what nobody could follow */
-	if (!is_declared(m) ||
+	if (!mcp_tasks_declared(m) ||
 		(!job->requests && (job->delay_ms < 0 ? seconds <= 0 : !job->delay_ms))) {
 		m->result = result_of(m, job, name);
 		return true;
@@ -266,19 +253,20 @@ static bool cancel(struct mcp *m, const char *id, struct json_object *task)
 	return !live || save(m, id, task);
 }
 
-bool fixture_tasks(struct mcp *m)
+/* What is no task of the fixtures is left to the real ones. */
+bool fixture_tasks(struct mcp *m, bool *ok)
 {
 	CLEANUP(json) struct json_object *task = NULL;
 	const char *id;
 
-	if (!is_declared(m))
-		return undeclared(m);
-	if (!mcp_param(m, "taskId", &id))
+	if (!text_has_prefix(m->method, "tasks/") || !mcp_tasks_declared(m) ||
+		!json_get_text(m->params, "taskId", &id) || !(task = load(m, id)))
 		return false;
-	task = load(m, id);
-	if (!task)
-		return mcp_bad_params(m, "params.taskId: no such task");
 	if (!strcmp(m->method, "tasks/get"))
-		return tell(m, id, task);
-	return !strcmp(m->method, "tasks/update") ? update(m, id, task) : cancel(m, id, task);
+		*ok = tell(m, id, task);
+	else if (!strcmp(m->method, "tasks/update"))
+		*ok = update(m, id, task);
+	else
+		*ok = cancel(m, id, task);
+	return true;
 }

@@ -18,7 +18,7 @@ struct argument {
 static const struct argument safely[] = {
 	{"code", "The code that is to be run, or what it has to do.", "\nWhat is to be run:\n",
 		true},
-	{"language", "python, javascript, typescript, go, java or bash.", "\nLanguage: ", false},
+	{"language", "python, javascript, bash, go or java.", "\nLanguage: ", false},
 	{"sandbox_id", "A sandbox that is there already.", "\nUse this sandbox: ", false},
 };
 
@@ -122,7 +122,7 @@ static bool fill(struct mcp *m, const struct prompt *p, struct buf *text)
 		const struct argument *a = &p->arguments[i];
 		const char *value = "";
 
-		if (json_has(given, a->name) && !json_get_text(given, a->name, &value))
+		if (json_get(given, a->name) && !json_get_text(given, a->name, &value))
 			return mcp_bad_params(m, "arguments.%s: must be text", a->name);
 		if (a->required && !*value)
 			return mcp_bad_params(m, "arguments.%s: is missing", a->name);

@@ -110,7 +110,7 @@ bool mcp_request_read(struct mcp *m)
 		return mcp_fault(m, 400, MCP_INVALID_REQUEST, NULL, "method: must be text");
 	m->kind = has_id ? MCP_REQUEST : MCP_NOTIFICATION;
 	m->params = json_get(m->body, "params");
-	if (json_has(m->body, "params") && !json_is_object(m->params))
+	if (m->params && !json_is_object(m->params))
 		return mcp_fault(m, 400, MCP_INVALID_REQUEST, NULL, "params: must be an object");
 	m->meta = json_get(m->params, "_meta");
 	if (m->meta && !json_is_object(m->meta))

@@ -34,6 +34,8 @@ void mcp_call_print(struct buf *b, const struct mcp_call *call)
 	json_add_text(o, "token", call->token);
 	if (call->state)
 		json_add_text(o, "state", call->state);
+	if (call->is_repeat)
+		json_add_bool(o, "repeat", true);
 	text = json_text(o, pool);
 	base64url_add(b, text, strlen(text));
 }
@@ -57,6 +59,7 @@ bool mcp_call_parse(struct pool *pool, const char *text, struct mcp_call *out, s
 	CLEANUP(json) struct json_object *o = NULL;
 	const char *era = NULL, *version = NULL, *id = NULL, *tool = NULL, *token = NULL,
 		   *state = NULL;
+	bool is_repeat = false;
 
 	if (strlen(text) > CALL_MAX || !base64url_decode(text, strlen(text), &b) ||
 		!json_parse(b.data, b.len, &o, err) || !json_get_text(o, "era", &era) ||
@@ -64,6 +67,7 @@ bool mcp_call_parse(struct pool *pool, const char *text, struct mcp_call *out, s
 		!json_get_text(o, "tool", &tool) ||
 		(json_get(o, "token") && !is_raw(o, "token", &token)) ||
 		(json_get(o, "state") && !json_get_text(o, "state", &state)) ||
+		(json_get(o, "repeat") && !json_get_bool(o, "repeat", &is_repeat)) ||
 		(strcmp(era, eras[MCP_LEGACY]) != 0 && strcmp(era, eras[MCP_MODERN]) != 0))
 		return err_set(err, ERR_INVALID, "mcp: not a call");
 	*out = (struct mcp_call){
@@ -73,6 +77,7 @@ bool mcp_call_parse(struct pool *pool, const char *text, struct mcp_call *out, s
 		.tool = pool_strdup(pool, tool),
 		.token = token ? pool_strdup(pool, token) : NULL,
 		.state = state ? pool_strdup(pool, state) : NULL,
+		.is_repeat = is_repeat,
 	};
 	return true;
 }
@@ -112,8 +117,9 @@ const char *mcp_answer(
 	CLEANUP(buf) struct buf b = BUF_INIT(ANSWER_BUF_MAX);
 
 	add_common(call, result);
-	(void)buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}", call->id,
-		json_text(result, pool));
+	(void)buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", call->id);
+	json_write(&b, result);
+	(void)buf_addc(&b, '}');
 	return pool_memdup(pool, b.data, b.len);
 }
 
@@ -212,6 +218,8 @@ static struct json_object *good_result(
 
 	text_init(&t);
 	mcp_text_say(&t, call->tool, answer);
+	if (call->is_repeat)
+		mcp_text_say_repeat(&t, answer);
 	json_push(content, text_item(&t));
 	if (has_links(call))
 		add_links(content, pool, answer);
@@ -259,12 +267,9 @@ static struct json_object *answer_schema(void)
 	return schema;
 }
 
-/* The question as a form with one line to fill in; NULL where the run has none. */
-static struct json_object *question_form(
-	struct pool *pool, const struct mcp_call *call, struct json_object *run)
+struct json_object *mcp_question_requests(struct pool *pool, struct json_object *run)
 {
-	struct json_object *question = json_get(run, "question"), *result, *requests, *request,
-			   *params;
+	struct json_object *question = json_get(run, "question"), *requests, *request, *params;
 	const char *text;
 	int64_t id;
 
@@ -278,7 +283,18 @@ static struct json_object *question_form(
 	json_add_text(request, "method", "elicitation/create");
 	json_add(request, "params", params);
 	requests = json_new_object();
-	json_add(requests, pool_printf(pool, "question-%lld", (long long)id), request);
+	json_add(requests, pool_printf(pool, MCP_QUESTION_KEY "%lld", (long long)id), request);
+	return requests;
+}
+
+/* The call ends with the question as a form; NULL where the run asks nothing. */
+static struct json_object *question_form(
+	struct pool *pool, const struct mcp_call *call, struct json_object *run)
+{
+	struct json_object *requests = mcp_question_requests(pool, run), *result;
+
+	if (!requests)
+		return NULL;
 	result = json_new_object();
 	json_add_text(result, "resultType", "input_required");
 	json_add(result, "inputRequests", requests);
@@ -286,27 +302,42 @@ static struct json_object *question_form(
 	return result;
 }
 
-const char *mcp_result(struct pool *pool, const struct mcp_call *call, int status, const char *json)
+static struct json_object *err_result(const struct err *err, const char *request_id)
+{
+	CLEANUP(json) struct json_object *o = err_json(err, request_id, NULL);
+
+	return bad_result(json_get(o, "error"));
+}
+
+struct json_object *mcp_result_object(
+	struct pool *pool, const struct mcp_call *call, int status, const char *json)
 {
 	CLEANUP(json) struct json_object *o = NULL;
-	struct json_object *form;
+	struct json_object *result = NULL;
 	struct err err;
 
 	/* our own statements made it: not to be JSON, or no object, would be our fault */
 	if (!json_parse_ours(json, strlen(json), &o, &err) || !json_key_at(o, 0)) {
 		(void)err_set(&err, ERR_INTERNAL, "mcp: the answer is no object");
-		return mcp_result_err(pool, call, &err, NULL);
+		result = err_result(&err, NULL);
+	} else if (status >= 400) {
+		result = bad_result(json_get(o, "error"));
+	} else {
+		result = call->state ? question_form(pool, call, o) : NULL;
+		if (!result)
+			result = good_result(pool, call, o);
 	}
-	if (status >= 400)
-		return mcp_answer(pool, call, bad_result(json_get(o, "error")));
-	form = call->state ? question_form(pool, call, o) : NULL;
-	return mcp_answer(pool, call, form ? form : good_result(pool, call, o));
+	add_common(call, result);
+	return result;
+}
+
+const char *mcp_result(struct pool *pool, const struct mcp_call *call, int status, const char *json)
+{
+	return mcp_answer(pool, call, mcp_result_object(pool, call, status, json));
 }
 
 const char *mcp_result_err(struct pool *pool, const struct mcp_call *call, const struct err *err,
 	const char *request_id)
 {
-	CLEANUP(json) struct json_object *o = err_json(err, request_id, NULL);
-
-	return mcp_answer(pool, call, bad_result(json_get(o, "error")));
+	return mcp_answer(pool, call, err_result(err, request_id));
 }

@@ -27,7 +27,6 @@ enum mcp_era {
 #define MCP_RAW_MAX 256 /* bytes of a request's id and of a progress token */
 #define MCP_TEXT_MAX 7500
 #define MCP_STRUCTURED_MAX 7500
-#define MCP_ERROR_KEY "agent-sandbox/error"
 
 /* What must be known of a tool call until its answer is made. */
 struct mcp_call {
@@ -38,6 +37,7 @@ struct mcp_call {
 	const char *token; /* progress token as JSON text; NULL: none came */
 	const char *state; /* a question is asked by a form, with this for its requestState; NULL:
 			      by text */
+	bool is_repeat;	   /* what it answers with was begun by the same call before */
 };
 
 /* Appends the call as base64url without padding: the value of `mcp=` in /internal/wait's query. */
@@ -50,6 +50,13 @@ bool mcp_call_parse(
  * would have answered: below 400 its result, else {"error":{...}}. */
 const char *mcp_result(
 	struct pool *pool, const struct mcp_call *call, int status, const char *json);
+/* The result alone, for an answer that has it inside; the caller's to free. */
+struct json_object *mcp_result_object(
+	struct pool *pool, const struct mcp_call *call, int status, const char *json);
+/* {"question-ID": elicitation/create}, a form of one line for what the run asks; NULL where it asks
+ * nothing. The caller's to free. */
+struct json_object *mcp_question_requests(struct pool *pool, struct json_object *run);
+#define MCP_QUESTION_KEY "question-"
 /* The same for an error that was not made into JSON yet. */
 const char *mcp_result_err(struct pool *pool, const struct mcp_call *call, const struct err *err,
 	const char *request_id);

@@ -45,12 +45,15 @@ bool mcp_initialize(struct mcp *m)
 
 bool mcp_discover(struct mcp *m)
 {
-	struct json_object *versions = json_new_array();
+	struct json_object *versions = json_new_array(), *has = capabilities(),
+			   *extensions = json_new_object();
 
+	json_add(extensions, MCP_TASKS, json_new_object());
+	json_add(has, "extensions", extensions);
 	json_push_text(versions, MCP_MODERN_VERSION);
 	m->result = json_new_object();
 	json_add(m->result, "supportedVersions", versions);
-	json_add(m->result, "capabilities", capabilities());
+	json_add(m->result, "capabilities", has);
 	json_add_text(m->result, "instructions", instructions);
 	return true;
 }
@@ -75,5 +78,8 @@ const struct mcp_method mcp_methods[] = {
 	{"prompts/list", mcp_prompts_list, .legacy = true, .modern = true, .cached = true},
 	{"prompts/get", mcp_prompts_get, .legacy = true, .modern = true, .named = "name"},
 	{"completion/complete", mcp_complete, .legacy = true, .modern = true},
+	{"tasks/get", mcp_tasks_get, .modern = true, .named = "taskId"},
+	{"tasks/update", mcp_tasks_update, .modern = true, .named = "taskId"},
+	{"tasks/cancel", mcp_tasks_cancel, .modern = true, .named = "taskId"},
 	{NULL, NULL},
 };

@@ -21,6 +21,8 @@ struct mcp_text {
 void mcp_text_say(struct mcp_text *t, const char *tool, struct json_object *answer);
 /* Of {"code","message","fix","context",...}. */
 void mcp_text_say_error(struct mcp_text *t, struct json_object *error);
+/* That the same call began this run before, and how another is begun. */
+void mcp_text_say_repeat(struct mcp_text *t, struct json_object *run);
 /* All of it in at most max bytes. */
 void mcp_text_join(struct buf *out, const struct mcp_text *t, size_t max);
 

@@ -132,6 +132,14 @@ void mcp_say_run(struct mcp_text *t, struct json_object *run)
 	say_next(t, run, text_of(run, "session"));
 }
 
+void mcp_text_say_repeat(struct mcp_text *t, struct json_object *run)
+{
+	(void)buf_addf(&t->state, " (an earlier run, begun at %s)", text_of(run, "created_at"));
+	(void)buf_adds(&t->next,
+		" No new run was begun: the same call began this one before. To have the task "
+		"done once more call delegate with another title.");
+}
+
 void mcp_say_watch(struct mcp_text *t, struct json_object *run)
 {
 	struct json_object *rows = json_get(run, "trace");

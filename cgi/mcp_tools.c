@@ -7,13 +7,16 @@
 
 #include "buf.h"
 #include "cleanup.h"
+#include "config.h"
 #include "encode.h"
 #include "field.h"
 #include "json.h"
+#include "mcp.h"
 #include "mcp_door.h"
 #include "pool.h"
 #include "response.h"
 #include "router.h"
+#include "site.h"
 
 static bool has_field(const struct action *a, const char *name)
 {
@@ -100,18 +103,33 @@ struct json_object *mcp_tool_json(const struct action *a)
 	return o;
 }
 
-bool mcp_tools_list(struct mcp *m)
+static struct json_object *tools_json(void)
 {
-	struct json_object *list;
+	struct json_object *list = json_new_array();
 
-	if (!mcp_one_page(m))
-		return false;
-	list = json_new_array();
 	for (size_t i = 0; actions[i]; i++)
 		if (actions[i]->tool.title)
 			json_push(list, mcp_tool_json(actions[i]));
+	return list;
+}
+
+const char *mcp_tools_print(struct pool *pool)
+{
+	CLEANUP(json) struct json_object *list = tools_json();
+
+	return json_text(list, pool);
+}
+
+/* Fixtures are added to a list that can be read. */
+bool mcp_tools_list(struct mcp *m)
+{
+	const struct site *site = m->serve.call.site;
+
+	if (!mcp_one_page(m))
+		return false;
 	m->result = json_new_object();
-	json_add(m->result, "tools", list);
+	json_add(m->result, "tools",
+		site->cfg->has_conformance ? tools_json() : json_new_printed(site->tools));
 	return true;
 }
 
@@ -122,7 +140,9 @@ static void set_defaults(const struct mcp *m, const struct action *a, struct jso
 	int64_t wait, max = m->call.token ? MCP_WAIT_TOKEN_MAX_MS : MCP_WAIT_MS;
 
 	if (has_field(a, "wait_ms")) {
-		if (!json_get(args, "wait_ms"))
+		if (m->is_task)
+			json_add_i64(args, "wait_ms", 0);
+		else if (!json_get(args, "wait_ms"))
 			json_add_i64(args, "wait_ms", MCP_WAIT_MS);
 		else if (json_get_i64(args, "wait_ms", &wait) && wait > max)
 			json_add_i64(args, "wait_ms", max);
@@ -179,6 +199,24 @@ static bool read_arguments(struct mcp *m, struct json_object *args, struct err *
 	return field_from_json(a->fields, a->nfields, args, s->call.pool, s->input, err);
 }
 
+/* The run that the same call began before, as it is now; waited for as this call would have it. */
+static bool look_at_first(struct mcp *m, struct json_object *args, struct err *err)
+{
+	struct serve *s = &m->serve;
+	struct json_object *wait = json_get(args, "wait_ms");
+	CLEANUP(json) struct json_object *o = json_new_object();
+
+	m->call.is_repeat = true;
+	json_add_text(o, "session", s->repeated);
+	if (wait)
+		json_add(o, "wait_ms", json_share(wait));
+	s->action = action_find_tool("status");
+	s->input = pool_alloc(s->call.pool, s->action->input_size);
+	return field_from_json(
+		       s->action->fields, s->action->nfields, o, s->call.pool, s->input, err) &&
+	       serve_run(s, err);
+}
+
 /* asb-live gives the answer: it must know to whom. */
 static void redirect(struct mcp *m)
 {
@@ -192,10 +230,27 @@ static void redirect(struct mcp *m)
 static void wrap(struct mcp *m)
 {
 	struct response *rs = m->serve.call.rs;
+	struct pool *pool = m->serve.call.pool;
+	const char *json = pool_memdup(pool, rs->body.data, rs->body.len), *answer;
 
-	response_json(rs, 200,
-		mcp_result(m->serve.call.pool, &m->call, rs->status,
-			pool_memdup(m->serve.call.pool, rs->body.data, rs->body.len)));
+	if (m->is_task && rs->status < 400 && mcp_task_begin(m, json))
+		answer = mcp_answer(pool, &m->call, json_share(m->result));
+	else
+		answer = mcp_result(pool, &m->call, rs->status, json);
+	response_json(rs, 200, answer);
+}
+
+/* What a model left out some clients fill in with null: such a member is not there. It is safe for
+ * each of ours, `timeout` of run included, whose default is the shorter time. */
+static struct json_object *arguments(struct json_object *given)
+{
+	struct json_object *o = json_new_object();
+	const char *key;
+
+	for (size_t i = 0; (key = json_key_at(given, i)); i++)
+		if (json_get(given, key))
+			json_add(o, key, json_share(json_get(given, key)));
+	return o;
 }
 
 bool mcp_tools_call(struct mcp *m)
@@ -205,7 +260,7 @@ bool mcp_tools_call(struct mcp *m)
 	struct json_object *given = json_get(m->params, "arguments");
 	CLEANUP(json) struct json_object *args = NULL;
 	struct err err = {0};
-	bool ok;
+	bool ok, asks;
 
 	if (!mcp_param(m, "name", &m->call.tool))
 		return false;
@@ -214,15 +269,20 @@ bool mcp_tools_call(struct mcp *m)
 	s->action = action_find_tool(m->call.tool);
 	if (!s->action)
 		return mcp_bad_params(m, "no such tool: tools/list says which there are");
-	args = given ? json_share(given) : json_new_object();
+	args = arguments(given);
 	if (!mcp_elicit_take(m, &args))
 		return false;
+	m->is_task = s->action->tool.task && mcp_tasks_declared(m);
+	if (m->is_task)
+		m->elicit_digest = NULL; /* a task asks by itself */
 	s->what = s->action->name;
 	/* a client may get itself a token that does, which only HTTP's own answer tells it to */
 	if (!serve_may(s, &err))
 		return mcp_outer_fault(m, err_info(err.code)->http, &err);
-	ok = read_arguments(m, args, &err) && serve_run(s, &err);
-	if (!ok) {
+	ok = read_arguments(m, args, &err) && serve_run(s, &err) &&
+	     (!s->repeated || look_at_first(m, args, &err));
+	asks = !ok && mcp_secret_ask(m, &err);
+	if (!ok && !asks) {
 		response_error(c->rs, &err, c->rq->id, c->context);
 		c->context = NULL;
 	}
@@ -230,7 +290,7 @@ bool mcp_tools_call(struct mcp *m)
 	serve_end(s, ok, &err);
 	if (c->rs->internal)
 		redirect(m);
-	else
+	else if (!asks)
 		wrap(m);
 	m->answered = true;
 	return true;

@@ -36,7 +36,8 @@ static const char fatal_page[] =
 	"<title>Not connected - Agent Sandbox</title></head><body><main><h1>Not connected</h1>"
 	"<p>The program that sent you here is not known to this site, or it wants to be told the "
 	"answer at an address that it has not registered. Nothing was allowed.</p>"
-	"<p>Start again from the program. If it stays, the program has to register anew.</p>"
+	"<p>Start again from the program. If it stays, the program has to register anew, or its "
+	"client_id is no address of a document (https, with a path).</p>"
 	"</main></body></html>\n";
 
 /* The highest of the scopes asked for that a client may have; what we do not know is left out, and
@@ -133,7 +134,9 @@ bool oauth_authorize(struct call *c, struct err *err)
 	bool may_redirect;
 	const char *to;
 
-	if (oauth_request_read(c, c->rq->query, &rq, &may_redirect, err)) {
+	/* a document is read for the person who has signed in, and for nobody else */
+	if (oauth_request_read(c, c->rq->query, &rq, &may_redirect, err) ||
+		err->code == ERR_NOT_FOUND) {
 		to = pool_printf(c->pool, "%s/dashboard/connect?%s", cfg->url, c->rq->query);
 	} else if (may_redirect && err->code == ERR_INVALID) {
 		to = oauth_redirect(c->pool, cfg, &rq, "error", err->reason);

@@ -3,6 +3,8 @@
  */
 #include "oauth_http.h"
 
+#undef oauth_refuse /* here it is a function */
+
 #include <stdio.h>
 #include <string.h>
 
@@ -112,7 +114,8 @@ static bool server_metadata(struct call *c, struct err *err)
 	json_add(o, "code_challenge_methods_supported", TEXTS("S256"));
 	json_add(o, "token_endpoint_auth_methods_supported", TEXTS("none"));
 	json_add(o, "revocation_endpoint_auth_methods_supported", TEXTS("none"));
-	json_add_bool(o, "client_id_metadata_document_supported", false);
+	json_add_bool(
+		o, "client_id_metadata_document_supported", c->site->cfg->has_client_documents);
 	json_add_bool(o, "authorization_response_iss_parameter_supported", true);
 	return call_answer(c, 200, o);
 }

@@ -6,6 +6,7 @@
 
 #include "action.h"
 #include "cleanup.h"
+#include "config.h"
 #include "json.h"
 #include "oauth_http.h"
 #include "oauth_uri.h"
@@ -16,8 +17,7 @@
 #define REGISTRATION_MAX (32 * 1024)
 #define URIS_MAX 10
 
-/* The redirect addresses of a registration or document, each checked; NULL without. */
-static const char *redirect_uris(struct call *c, struct json_object *o, struct err *err)
+const char *oauth_redirect_uris(struct call *c, struct json_object *o, struct err *err)
 {
 	struct json_object *uris = json_get(o, "redirect_uris");
 	const char *uri;
@@ -37,8 +37,7 @@ static const char *redirect_uris(struct call *c, struct json_object *o, struct e
 	return json_text(uris, c->pool);
 }
 
-/* What the client calls itself, made safe to show and cut. */
-static const char *title(struct call *c, struct json_object *o)
+const char *oauth_title(struct call *c, struct json_object *o)
 {
 	CLEANUP(buf) struct buf b = BUF_INIT(64 * 1024);
 	const char *name;
@@ -71,10 +70,10 @@ bool oauth_register(struct call *c, struct err *err)
 		return false;
 	if (!json_parse(body, n, &in, err))
 		return oauth_refuse(err, "invalid_client_metadata", "not JSON");
-	uris = redirect_uris(c, in, err);
+	uris = oauth_redirect_uris(c, in, err);
 	if (!uris)
 		return false;
-	name = title(c, in);
+	name = oauth_title(c, in);
 	if (!oauth_client_add(c->db, name, uris, client_id, err))
 		return false;
 	c->subject = pool_strdup(c->pool, client_id);
@@ -100,7 +99,17 @@ bool oauth_register(struct call *c, struct err *err)
 bool oauth_client_get(
 	struct call *c, const char *client_id, struct oauth_client **out, struct err *err)
 {
+	bool is_document = oauth_uri_is_document(client_id);
+
+	if (is_document && !c->site->cfg->has_client_documents)
+		return oauth_refuse(err, "invalid_client",
+			"client_id: this site takes no documents; register instead");
 	if (!oauth_client_find(c->db, c->pool, client_id, out, err))
 		return false;
-	return *out || oauth_refuse(err, "invalid_client", "client_id: no such client");
+	if (*out)
+		return true;
+	if (!is_document)
+		return oauth_refuse(err, "invalid_client", "client_id: no such client");
+	(void)err_set(err, ERR_NOT_FOUND, "client_id: its document has to be read");
+	return err_advise(err, "document", "Load the page again.");
 }

@@ -58,10 +58,11 @@ static bool read_form(
 	       oauth_fields(c->pool, rows, n, body, out, err);
 }
 
-/* The form's code, verifier or token is not what it has to be: it counts like a wrong token. */
-static bool refuse_grant(struct call *c, struct err *err, const char *what)
+/* The form's code, verifier or token is not what it has to be: it counts like a wrong token. What
+ * that has used up or ended stays so. */
+static bool refuse_grant(struct call *c, struct tx *tx, struct err *err, const char *what)
 {
-	if (!throttle_fail(c->db, c->rq->address, &c->retry_s, err))
+	if (!db_commit(tx, err) || !throttle_fail(c->db, c->rq->address, &c->retry_s, err))
 		return false;
 	return oauth_refuse(err, "invalid_grant", "%s", what);
 }
@@ -91,8 +92,8 @@ static bool is_same_resource(const struct token_form *in, const struct oauth_tak
 }
 
 /* The code is used up, whatever is wrong with the rest: whoever tries has it already. */
-static bool take_code(
-	struct call *c, const struct token_form *in, struct oauth_taken **out, struct err *err)
+static bool take_code(struct call *c, struct tx *tx, const struct token_form *in,
+	struct oauth_taken **out, struct err *err)
 {
 	struct oauth_taken *t = NULL;
 	enum token_kind kind;
@@ -104,22 +105,25 @@ static bool take_code(
 		!oauth_code_take(c->db, c->pool, in->code, &t, err))
 		return false;
 	if (!t)
-		return refuse_grant(c, err, "the code is wrong, used, or older than a minute");
+		return refuse_grant(c, tx, err, "the code is wrong, used, or older than a minute");
 	c->caller.account_id = t->account_id;
 	if (strcmp(t->client_id, in->client_id) != 0)
-		return refuse_grant(c, err, "the code is another client's");
+		return refuse_grant(c, tx, err, "the code is another client's");
 	if (strcmp(t->redirect_uri, in->redirect_uri) != 0)
 		return refuse_grant(
-			c, err, "redirect_uri: is not the one the code was asked for with");
+			c, tx, err, "redirect_uri: is not the one the code was asked for with");
 	if (!is_verified(in->code_verifier, t->challenge))
-		return refuse_grant(c, err, "code_verifier: does not belong to the challenge");
+		return refuse_grant(c, tx, err, "code_verifier: does not belong to the challenge");
 	*out = t;
 	return is_same_resource(in, t) ||
-	       oauth_refuse(err, "invalid_target", "resource: the code is for %s", t->resource);
+	       (db_commit(tx, err) && oauth_refuse(err, "invalid_target",
+					      "resource: the code is for %s", t->resource));
 }
 
-static bool take_refresh(
-	struct call *c, const struct token_form *in, struct oauth_taken **out, struct err *err)
+/* The token is used up by what it was good for alone: a client that asked for too much may ask
+ * again. */
+static bool take_refresh(struct call *c, struct tx *tx, const struct token_form *in,
+	struct oauth_taken **out, struct err *err)
 {
 	struct oauth_taken *t = NULL;
 	enum token_kind kind;
@@ -132,7 +136,7 @@ static bool take_refresh(
 		!oauth_refresh_take(c->db, c->pool, in->refresh_token, in->client_id, &t, err))
 		return false;
 	if (!t)
-		return refuse_grant(c, err,
+		return refuse_grant(c, tx, err,
 			"the refresh token is wrong, used, too old, or its access was ended");
 	c->caller.account_id = t->account_id;
 	if (!is_same_resource(in, t))
@@ -155,20 +159,17 @@ bool oauth_token(struct call *c, struct err *err)
 	char access[TOKEN_SIZE], refresh[TOKEN_SIZE];
 	struct token_form in = {0};
 	struct oauth_taken *t = NULL;
+	bool is_code;
 
 	if (!read_form(c, fields, sizeof(fields) / sizeof(fields[0]), &in, err))
 		return false;
-	if (!strcmp(in.grant_type, "authorization_code")) {
-		if (!take_code(c, &in, &t, err))
-			return false;
-	} else if (!strcmp(in.grant_type, "refresh_token")) {
-		if (!take_refresh(c, &in, &t, err))
-			return false;
-	} else {
+	is_code = !strcmp(in.grant_type, "authorization_code");
+	if (!is_code && strcmp(in.grant_type, "refresh_token") != 0)
 		return oauth_refuse(err, "unsupported_grant_type",
 			"grant_type: authorization_code and refresh_token are there");
-	}
-	if (!db_begin(c->db, t->account_id, &tx, err) ||
+	/* one transaction: who gets no new tokens has not lost the one he came with */
+	if (!db_begin(c->db, 0, &tx, err) ||
+		!(is_code ? take_code : take_refresh)(c, &tx, &in, &t, err) ||
 		!oauth_tokens_add(c->db, t, access, refresh, err) || !db_commit(&tx, err))
 		return false;
 	c->subject = in.client_id;

@@ -4,6 +4,7 @@
 #include "oauth_uri.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "json.h"
 #include "text.h"
@@ -76,6 +77,41 @@ bool oauth_uri_is_good(const char *uri)
 		       (port_length(uri + local) &&
 			       strchr("/?", uri[local + port_length(uri + local)]));
 	return is_program(uri, scheme);
+}
+
+/* Is a path's segment "." or "..", also where its dots are escaped? */
+static bool is_dots(const char *s, size_t n)
+{
+	int dots = 0;
+
+	for (size_t i = 0; i < n; dots++) {
+		if (s[i] == '.')
+			i++;
+		else if (n - i >= 3 && !strncasecmp(s + i, "%2e", 3))
+			i += 3;
+		else
+			return false;
+	}
+	return dots == 1 || dots == 2;
+}
+
+bool oauth_uri_is_document(const char *uri)
+{
+	const char *path;
+
+	if (!text_has_prefix(uri, "https://") || !oauth_uri_is_good(uri) ||
+		strstr(uri, "//") != uri + 6 || strstr(uri + 8, "//"))
+		return false;
+	path = strpbrk(uri + strlen("https://"), "/?");
+	if (!path || *path != '/' || !path[1] || path[1] == '?')
+		return false;
+	for (size_t n; *path == '/'; path += n) {
+		path++;
+		n = strcspn(path, "/?");
+		if (is_dots(path, n))
+			return false;
+	}
+	return true;
 }
 
 bool oauth_uri_is_loopback(const char *uri)

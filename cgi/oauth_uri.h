@@ -15,6 +15,9 @@ bool oauth_uri_is_good(const char *uri);
 /* Is the uri one of the array's? Character by character, but for the port of loopback, which a
  * program on the person's machine does not know before. */
 bool oauth_uri_is_listed(struct json_object *list, const char *uri);
+/* May it be the address of a document by which a client describes itself (a client_id)? https, with
+ * a path, without a fragment, a user, and segments "." and "..". */
+bool oauth_uri_is_document(const char *uri);
 bool oauth_uri_is_loopback(const char *uri);
 /* What a person is shown: host and port, or the scheme where it is a program's. Points into the
  * uri, n bytes of it. */

@@ -71,9 +71,7 @@ struct json_object *err_json(
 
 	json_add_text(o, "code", info->name);
 	json_add_text(o, "message", info->visible ? err->msg : "something went wrong on our side");
-	json_add_text(o, "fix",
-		info->visible ? (err->fix[0] ? err->fix : NULL)
-			      : "Try again; if it stays, tell the operator the request id.");
+	json_add_text(o, "fix", info->visible && err->fix[0] ? err->fix : info->fix);
 	if (info->visible && err->reason[0])
 		json_add_text(context, "reason", err->reason);
 	json_add(o, "context", context);

@@ -51,8 +51,11 @@ static bool find_action(struct route *r, struct err *err)
 	if (r->serve.action)
 		return true;
 	if (r->wrong_method)
-		return err_set(err, ERR_INVALID, "this address takes %s only", r->allowed);
-	return err_set(err, ERR_NOT_FOUND, "no such address");
+		(void)err_set(err, ERR_INVALID, "this address takes %s only", r->allowed);
+	else
+		(void)err_set(err, ERR_NOT_FOUND, "no such address");
+	return err_advise(err, NULL,
+		"GET /openapi.json says which addresses there are, and what each takes.");
 }
 
 static bool check_csrf(struct serve *s, struct err *err)

@@ -116,7 +116,9 @@ static bool claim(struct serve *s, struct idempotency *key, unsigned char hash[S
 		return false;
 	if (!idempotency_claim(c->db, c->pool, key, first, &status, &kept, err))
 		return false;
-	if (!*first)
+	if (!*first && s->key_ms)
+		s->repeated = c->subject = kept;
+	else if (!*first)
 		replay(c->rs, status, kept);
 	return true;
 }
@@ -135,8 +137,8 @@ static bool run_keyed(struct serve *s, struct err *err)
 		return true;
 	if (!s->action->streams && !s->action->run(&s->call, s->input, err))
 		return false;
-	return idempotency_store(
-		s->call.db, &key, s->call.rs->status, kept_answer(s->call.rs), err);
+	return idempotency_store(s->call.db, &key, s->call.rs->status,
+		s->key_ms ? s->call.subject : kept_answer(s->call.rs), err);
 }
 
 /* nginx's own answer to the redirect comes later: to the log and the audit it is "accepted". */

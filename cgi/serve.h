@@ -15,8 +15,10 @@ struct serve {
 	size_t body_n;
 	const char *door; /* the path it came by, for audit and log, e.g. "/run.json" */
 	const char *what; /* and what was asked for there, for a door with several; "" */
-	int64_t key_ms;	  /* how long a key counts that the door made of what was asked; 0: the
-			     caller's */
+	int64_t key_ms;	  /* the key was made by the door of what was asked, and counts as long as
+			     what it began goes on, and so long after; 0: the caller's */
+	const char *repeated; /* set: the subject that was begun under such a key before; nothing
+				 was done */
 	bool audited;
 	int64_t start_ms; /* on time_boot_ms */
 };

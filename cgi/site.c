@@ -12,9 +12,9 @@
 #define TOKEN_MIN 20 /* characters: a person's word is not a token */
 
 bool site_init(struct site *site, struct pool *pool, const struct config *cfg, struct db *db,
-	struct err *err)
+	const char *tools, struct err *err)
 {
-	*site = (struct site){.cfg = cfg, .db = db};
+	*site = (struct site){.cfg = cfg, .db = db, .tools = tools};
 	if (strlen(cfg->operator_token) < TOKEN_MIN) {
 		(void)err_set(err, ERR_INVALID,
 			"MCP_HTTP_TOKEN: missing or shorter than %d characters", TOKEN_MIN);

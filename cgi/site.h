@@ -15,8 +15,10 @@ struct site {
 	struct db *db;
 	unsigned char operator_hash[32];
 	struct upstreams upstreams;
+	/* mcp_tools_print's, made once for all processes: the same for everybody */
+	const char *tools;
 };
 
 /* ERR_INVALID where the settings do not do: no operator token, odd git upstreams. */
 bool site_init(struct site *site, struct pool *pool, const struct config *cfg, struct db *db,
-	struct err *err) NODISCARD;
+	const char *tools, struct err *err) NODISCARD;

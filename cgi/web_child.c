@@ -114,7 +114,7 @@ static void serve_one(const struct site *site, FCGX_Request *fcgi)
 	response_done(&rs);
 }
 
-void web_child(const struct config *cfg, int sock)
+void web_child(const struct config *cfg, const char *tools, int sock)
 {
 	struct pool *pool = pool_new();
 	struct db *db = db_new(config_db(pool, cfg, "asb_web"), "web", 0);
@@ -124,7 +124,7 @@ void web_child(const struct config *cfg, int sock)
 	int n = 0;
 
 	set_signals();
-	if (!site_init(&site, pool, cfg, db, &err) || !confine(0, &err)) {
+	if (!site_init(&site, pool, cfg, db, tools, &err) || !confine(0, &err)) {
 		log_error("child: %s", err.msg);
 		exit(1);
 	}

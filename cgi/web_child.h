@@ -5,5 +5,5 @@
  */
 struct config;
 
-/* Never returns. */
-void web_child(const struct config *cfg, int sock) __attribute__((noreturn));
+/* tools: struct site's. Never returns. */
+void web_child(const struct config *cfg, const char *tools, int sock) __attribute__((noreturn));
