@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "buf.h"
+#include "cleanup.h"
 #include "pool.h"
 #include "text.h"
 #include "verbs.h"
@@ -65,7 +67,7 @@ static bool unknown(const struct verb *v, const char *typed, struct err *err)
 
 static bool wrong(const struct verb *v, const char *what, const struct flag *f, struct err *err)
 {
-	char name[FLAG_TYPED_SIZE], why[FLAG_TYPED_SIZE + 110];
+	char name[FLAG_TYPED_SIZE], why[FLAG_TYPED_SIZE + 210];
 
 	flag_typed(f, name);
 	(void)snprintf(why, sizeof(why), "%s %s", name, what);
@@ -80,17 +82,29 @@ static bool has_word(const struct flag *f, const char *value)
 	return !f->words;
 }
 
+/* "one of a, b, c" */
+static const char *words_of(const struct flag *f, char *to, size_t size)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(1024);
+
+	for (const char *const *w = f->words; *w; w++)
+		(void)buf_addf(&b, "%s%s", w == f->words ? "one of " : ", ", *w);
+	(void)snprintf(to, size, "%s", b.data);
+	return to;
+}
+
 static bool wrong_word(
 	const struct verb *v, const struct flag *f, const char *value, struct err *err)
 {
 	struct nearest near = {.typed = value};
-	char what[100];
+	char what[100], words[sizeof(err->fix)];
 
 	for (const char *const *w = f->words; *w; w++)
 		nearest_offer(&near, *w);
 	(void)snprintf(what, sizeof(what), "has no %.30s%s%s", value,
 		near.best ? "; did you mean " : "", near.best ? near.best : "");
-	return wrong(v, what, f, err);
+	(void)wrong(v, what, f, err);
+	return err_advise(err, NULL, words_of(f, words, sizeof(words)));
 }
 
 /* value: NULL where none was given */
@@ -142,6 +156,10 @@ static bool take_letter(struct taking *t, const char *typed, struct err *err)
 	const struct flag *f = find_letter(t->verb, typed[1]);
 	const char *value = typed[2] ? typed + 2 : NULL;
 
+	if (!f && !strcmp(typed, "-h")) {
+		t->args->help = true;
+		return true;
+	}
 	if (!f)
 		return unknown(t->verb, typed, err);
 	if (f->kind != FLAG_KIND_BOOL && !value)
@@ -153,14 +171,15 @@ static bool count_words(const struct taking *t, struct err *err)
 {
 	const struct verb *v = t->verb;
 	int n = t->args->nwords;
+	char why[160];
 
 	if (t->args->help || (n >= v->least && n <= v->most))
 		return true;
-	return verb_misused(v->name,
-		v->wants ? v->wants
-		: n	 ? "too many words"
-			 : "a word is missing",
-		err);
+	if (n < v->least)
+		return verb_misused(v->name, v->wants ? v->wants : "a word is missing", err);
+	(void)snprintf(why, sizeof(why), "\"%.40s\" is a word too many%s", t->args->words[v->most],
+		v->most ? "; a text of several words is put in quotes" : "");
+	return verb_misused(v->name, why, err);
 }
 
 bool args_take(struct pool *pool, const struct verb *v, int argc, char **argv, struct args *out,

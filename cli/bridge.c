@@ -74,19 +74,33 @@ void bridge_put_error(
 	c->answered = true;
 }
 
+/* As the site's mcp_text_say_error has it. */
+static const char *error_text(struct pool *pool, const struct err *err, struct json_object *context)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(4096);
+
+	(void)buf_addf(&b, "error:%s %s", err_info(err->code)->name, err->msg);
+	if (json_key_at(context, 0))
+		(void)buf_addf(&b, "\ncontext: %s", json_text(context, pool));
+	if (*err->fix)
+		(void)buf_addf(&b, "\n%s", err->fix);
+	return pool_memdup(pool, b.data, b.len);
+}
+
 void bridge_put_tool_error(struct bridge_call *c, const struct err *err)
 {
 	CLEANUP(json) struct json_object *result = json_new_object();
-	struct json_object *content = json_new_array(), *item = json_new_object();
+	struct json_object *content = json_new_array(), *item = json_new_object(),
+			   *meta = json_new_object(), *error = cli_error_json(err);
 	const char *line;
 
 	json_add_text(item, "type", "text");
-	json_add_text(item, "text",
-		pool_printf(c->pool, "error: %s: %s%s%s", err_info(err->code)->name, err->msg,
-			*err->fix ? "\nfix: " : "", err->fix));
+	json_add_text(item, "text", error_text(c->pool, err, json_get(error, "context")));
 	json_push(content, item);
 	json_add(result, "content", content);
 	json_add_bool(result, "isError", true);
+	json_add(meta, MCP_ERROR_KEY, error);
+	json_add(result, "_meta", meta);
 	if (c->version)
 		json_add_text(result, "resultType", "complete");
 	line = pool_printf(c->pool, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}", c->id,

@@ -39,11 +39,13 @@ struct bridge_call {
 	/* over HTTP */
 	CURL *curl; /* NULL: not being asked just now */
 	struct curl_slist *headers;
+	char key[33]; /* Idempotency-Key: one for all tries */
 	struct buf reply;
 	struct eventstream events;
 	bool is_stream, answered;
-	int64_t first_ms;    /* when it was first tried, for the bound of retries */
-	int64_t retry_at_ms; /* 0: not to be tried again */
+	int64_t away_ms; /* since when the site has said nothing, for the bound of retries */
+	int64_t sent_ms, heard_ms; /* this try: when it was begun, and when something last came */
+	int64_t retry_at_ms;	   /* 0: not to be tried again */
 	int64_t pause_ms;
 	/* packing and sending a tree: a process of ours */
 	pid_t shipper;
@@ -80,8 +82,8 @@ void bridge_done(struct bridge *b);
 void bridge_take_line(struct bridge *b, const char *line, size_t n);
 /* One line to the client. */
 void bridge_put(struct bridge *b, const char *line, size_t n);
-/* Answers the call with an error of the protocol, or with a tool's result that is an error. Both
- * end the call's need of an answer. */
+/* Answers the call with an error of the protocol, or with a tool's result that is an error, as the
+ * site says it (docs/mcp.md). Both end the call's need of an answer. */
 void bridge_put_error(
 	struct bridge_call *c, int code, const char *message, struct json_object *data);
 void bridge_put_tool_error(struct bridge_call *c, const struct err *err);
@@ -93,8 +95,6 @@ void bridge_call_end(struct bridge_call *c);
 void bridge_send(struct bridge_call *c);
 /* curl is done with one: the end, or another try. */
 void bridge_sent(struct bridge_call *c, CURLcode rc);
-/* Headers that a message of this era has over HTTP. */
-struct curl_slist *bridge_headers(struct bridge_call *c, const char *token);
 
 /* --- bridge_local.c --- */
 #define ROOTS_ID "asb-roots" /* of our own request to a legacy client */

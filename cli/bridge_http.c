@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "cli.h"
 #include "encode.h"
+#include "http.h"
 #include "json.h"
 #include "pool.h"
 #include "random.h"
@@ -88,6 +89,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	struct bridge_call *c = arg;
 
 	n *= size;
+	c->heard_ms = time_boot_ms();
 	if (!c->is_stream)
 		return buf_add(&c->reply, data, n) ? n : 0;
 	/* the rest of the stream, after the answer, is nothing to anybody */
@@ -122,11 +124,11 @@ static struct curl_slist *add(
 	return longer;
 }
 
-struct curl_slist *bridge_headers(struct bridge_call *c, const char *token)
+/* Headers that a message of this era has over HTTP. */
+static struct curl_slist *headers_new(struct bridge_call *c, const char *token)
 {
 	struct pool *pool = c->pool;
 	struct curl_slist *list = add(NULL, pool, "", "Expect:");
-	char key[33];
 
 	list = add(list, pool, "", "Content-Type: application/json");
 	list = add(list, pool, "", "Accept: application/json, text/event-stream");
@@ -142,8 +144,9 @@ struct curl_slist *bridge_headers(struct bridge_call *c, const char *token)
 			header_value(pool, c->bridge->legacy_version));
 	}
 	if (c->id && !strcmp(c->method, "tools/call")) {
-		random_id(key, sizeof(key), "mcp-", 24);
-		list = add(list, pool, "Idempotency-Key", key);
+		if (!*c->key)
+			random_id(c->key, sizeof(c->key), "mcp-", 24);
+		list = add(list, pool, "Idempotency-Key", c->key);
 	}
 	return list;
 }
@@ -198,15 +201,16 @@ void bridge_send(struct bridge_call *c)
 	struct err err;
 
 	c->retry_at_ms = 0;
-	if (!c->first_ms)
-		c->first_ms = time_boot_ms();
+	c->sent_ms = c->heard_ms = time_boot_ms();
+	if (!c->away_ms)
+		c->away_ms = c->sent_ms;
 	if (!reach_places_get(c->pool, &places, &err) || !reach_find(c->pool, &places, &at, &err)) {
 		give_up(c, &err);
 		return;
 	}
-	/* the headers stay for another try: the same Idempotency-Key */
-	if (!c->headers)
-		c->headers = bridge_headers(c, at.token);
+	/* anew for each try: another site may have been found meanwhile, which has another token */
+	curl_slist_free_all(c->headers);
+	c->headers = headers_new(c, at.token);
 	buf_reset(&c->reply);
 	if (!c->events.fn)
 		eventstream_init(&c->events, on_event, c);
@@ -223,18 +227,27 @@ void bridge_send(struct bridge_call *c)
 /* Nobody was there, or what stood before them said so. */
 static bool is_away(CURLcode rc, long status)
 {
-	return rc == CURLE_COULDNT_CONNECT || rc == CURLE_GOT_NOTHING || rc == CURLE_RECV_ERROR ||
-	       rc == CURLE_SEND_ERROR || rc == CURLE_PARTIAL_FILE ||
-	       rc == CURLE_OPERATION_TIMEDOUT ||
+	return rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST ||
+	       rc == CURLE_GOT_NOTHING || rc == CURLE_RECV_ERROR || rc == CURLE_SEND_ERROR ||
+	       rc == CURLE_PARTIAL_FILE || rc == CURLE_OPERATION_TIMEDOUT ||
 	       (rc == CURLE_OK && (status == 502 || status == 503 || status == 504));
 }
 
-static void try_again(struct bridge_call *c)
+/* False: it was away for too long. A call that was held for longer than that before it broke off
+ * has used up none of it. */
+static bool try_again(struct bridge_call *c)
 {
+	const int64_t patience_ms = c->bridge->patience_ms;
+
+	if (c->heard_ms - c->sent_ms >= patience_ms)
+		c->away_ms = c->heard_ms;
+	if (time_boot_ms() - c->away_ms >= patience_ms)
+		return false;
 	c->pause_ms = !c->pause_ms			? PAUSE_FIRST_MS
 		      : c->pause_ms * 2 < PAUSE_MOST_MS ? c->pause_ms * 2
 							: PAUSE_MOST_MS;
 	c->retry_at_ms = time_boot_ms() + c->pause_ms;
+	return true;
 }
 
 /* The body of a refusal that is no JSON-RPC: nginx's, or the API's own error. */
@@ -250,6 +263,16 @@ static void refused(struct bridge_call *c, long status)
 		"the site answered %ld%s%s", status, *cli_text(e, "message") ? ": " : "",
 		cli_text(e, "message"));
 	(void)err_advise(&err, NULL, *cli_text(e, "fix") ? cli_text(e, "fix") : NULL);
+	give_up(c, &err);
+}
+
+/* What the site says of headers is for who sends them: here it is we. */
+static void unauthenticated(struct bridge_call *c)
+{
+	struct err err;
+
+	(void)err_set(&err, ERR_UNAUTHENTICATED, "the site wants another token than asb has");
+	(void)err_advise(&err, NULL, HTTP_LOGIN_FIX);
 	give_up(c, &err);
 }
 
@@ -277,10 +300,8 @@ void bridge_sent(struct bridge_call *c, CURLcode rc)
 	}
 	/* a stream that ends without an answer was cut */
 	if (is_away(rc, status) || (rc == CURLE_OK && c->is_stream)) {
-		if (time_boot_ms() - c->first_ms < c->bridge->patience_ms) {
-			try_again(c);
+		if (try_again(c))
 			return;
-		}
 		(void)err_set(&err, ERR_BUSY, "the site does not answer");
 		(void)err_advise(&err, REASON_UNREACHABLE,
 			"Start it on its host (deploy/stack up; `deploy/stack status` shows it) "
@@ -292,6 +313,10 @@ void bridge_sent(struct bridge_call *c, CURLcode rc)
 	if (rc != CURLE_OK) {
 		(void)err_set(&err, ERR_UPSTREAM, "the site: %s", curl_easy_strerror(rc));
 		give_up(c, &err);
+		return;
+	}
+	if (status == 401) {
+		unauthenticated(c);
 		return;
 	}
 	while (c->reply.len && strchr("\r\n", c->reply.data[c->reply.len - 1]))

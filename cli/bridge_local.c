@@ -118,6 +118,14 @@ static const char *told_directory(void)
 	return NULL;
 }
 
+/* Is it a link? What a tree brings along may name one, which leads anywhere. */
+static bool is_told_link(const char *told)
+{
+	struct stat st;
+
+	return told && !lstat(told, &st) && S_ISLNK(st.st_mode);
+}
+
 const char *bridge_workspace(struct bridge *b, struct pool *pool)
 {
 	const char *told = told_directory();
@@ -155,6 +163,12 @@ static bool ship(struct bridge_call *c)
 			"this server");
 		return fail(c, &err);
 	}
+	if (!s.is_sync && is_told_link(told_directory())) {
+		(void)err_set(&err, ERR_FORBIDDEN, "%.200s: is a link", told_directory());
+		(void)err_advise(&err, "workspace_link",
+			"Set WORKSPACE_DIR (or CLAUDE_PROJECT_DIR) to the directory itself.");
+		return fail(c, &err);
+	}
 	if (!bridge_ship(&s, &c->shipper, &c->shipped, &err))
 		return fail(c, &err);
 	return true;
@@ -168,14 +182,23 @@ bool bridge_local_begin(struct bridge_call *c)
 	struct json_object *args = json_get(json_get(c->message, "params"), "arguments");
 	const char *value = "";
 	size_t i = 0;
+	struct err err;
 
 	if (!c->id || strcmp(c->method, "tools/call") != 0 || !c->name)
 		return false;
-	while (i < NADDITIONS && (strcmp(c->name, additions[i].tool) != 0 ||
-					 !json_get_text(args, additions[i].name, &value)))
+	while (i < NADDITIONS &&
+		(strcmp(c->name, additions[i].tool) != 0 || !json_get(args, additions[i].name)))
 		i++;
-	if (i == NADDITIONS || (additions[i].only && strcmp(value, additions[i].only) != 0))
+	if (i == NADDITIONS)
 		return false;
+	/* the site, which does not know the argument, would say that there is none */
+	if (!json_get_text(args, additions[i].name, &value) ||
+		(additions[i].only && strcmp(value, additions[i].only) != 0)) {
+		(void)err_set(&err, ERR_INVALID, "%s: must be %s", additions[i].name,
+			additions[i].only ? additions[i].only : "text");
+		(void)err_advise(&err, "field", "tools/list says what it is for.");
+		return fail(c, &err);
+	}
 	if (c->version || !b->has_roots || b->roots_known || told_directory())
 		return ship(c);
 	c->wants_roots = true;
@@ -224,6 +247,8 @@ static void take_error(struct json_object *e, struct err *err)
 			(void)err_set(err, (enum err_code)code, "%s", cli_text(e, "message"));
 	if (*cli_text(e, "fix"))
 		(void)err_advise(err, NULL, cli_text(e, "fix"));
+	if (*cli_text(json_get(e, "context"), "reason"))
+		(void)err_advise(err, cli_text(json_get(e, "context"), "reason"), NULL);
 }
 
 void bridge_local_shipped(struct bridge_call *c)

@@ -20,7 +20,7 @@
 #include "reach.h"
 #include "text.h"
 
-bool cli_read_file(struct pool *pool, const char *path, size_t max, char **out, struct err *err)
+bool cli_read_text(struct pool *pool, const char *path, size_t max, char **out, struct err *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	CLEANUP(fd) int fd = is_stdin ? dup(0) : open(path, O_RDONLY | O_CLOEXEC);
@@ -50,8 +50,18 @@ bool cli_read_file(struct pool *pool, const char *path, size_t max, char **out, 
 	if (memchr(b.data, '\0', b.len))
 		return err_set(err, ERR_INVALID, "%.120s is not text", path);
 	*out = pool_memdup(pool, b.data, b.len);
-	if (b.len && (*out)[b.len - 1] == '\n')
-		(*out)[b.len - 1] = '\0';
+	return true;
+}
+
+bool cli_read_file(struct pool *pool, const char *path, size_t max, char **out, struct err *err)
+{
+	size_t n;
+
+	if (!cli_read_text(pool, path, max, out, err))
+		return false;
+	n = strlen(*out);
+	if (n && (*out)[n - 1] == '\n')
+		(*out)[n - 1] = '\0';
 	return true;
 }
 
@@ -124,6 +134,16 @@ const char *cli_sane(struct pool *pool, const char *s)
 
 	text_add_sane(&b, s, strlen(s));
 	return pool_memdup(pool, b.data, b.len);
+}
+
+const char *cli_line(struct pool *pool, const char *s)
+{
+	char *line = pool_strdup(pool, cli_sane(pool, s));
+
+	for (char *c = line; *c; c++)
+		if (*c == '\n' || *c == '\r' || *c == '\t')
+			*c = ' ';
+	return line;
 }
 
 void cli_print_json(struct cli *cli, struct json_object *o)

@@ -35,7 +35,10 @@ bool cli_settings(
 	struct cli *cli, const char *file, const struct config **out, struct err *err) NODISCARD;
 /* Where this program lies. */
 bool cli_self(struct pool *pool, const char **path, struct err *err) NODISCARD;
-/* The text of a file ("-": stdin), at most max bytes, without the newline at its end. */
+/* The text of a file ("-": stdin), at most max bytes. */
+bool cli_read_text(
+	struct pool *pool, const char *path, size_t max, char **out, struct err *err) NODISCARD;
+/* The same without the newline at its end. */
 bool cli_read_file(
 	struct pool *pool, const char *path, size_t max, char **out, struct err *err) NODISCARD;
 /* A file without a name, gone when it is closed. */
@@ -50,6 +53,8 @@ bool cli_upload_tree(struct cli *cli, const char *dir, const char *const *includ
 void cli_say(const char *fmt, ...) PRINTF(1, 2);
 /* s without control characters and escapes; pool's memory. What a box says is hostile. */
 const char *cli_sane(struct pool *pool, const char *s);
+/* The same on one line: a name or a title that makes no further row of a list. */
+const char *cli_line(struct pool *pool, const char *s);
 /* One line of JSON on stdout. */
 void cli_print_json(struct cli *cli, struct json_object *o);
 /* A member that is text, "" where it is absent or null. */

@@ -75,8 +75,8 @@ static void offer_site(const struct completion *c, const char *path, const char 
 	if (http_get_json(c->cli->http, path, &reply, &ignored)) {
 		rows = json_get(reply, list);
 		for (size_t i = 0; i < json_count(rows); i++)
-			offer(c, cli_sane(c->cli->pool, cli_text(json_at(rows, i), name)),
-				cli_sane(c->cli->pool, cli_text(json_at(rows, i), about)));
+			offer(c, cli_line(c->cli->pool, cli_text(json_at(rows, i), name)),
+				cli_line(c->cli->pool, cli_text(json_at(rows, i), about)));
 	}
 	http_free(c->cli->http);
 	c->cli->http = NULL;
@@ -98,6 +98,8 @@ static void offer_word(const struct completion *c, const struct verb *v, const c
 		offer_site(c, "/fleet.json", "runs", "session", "title");
 	if (kind == WORD_SANDBOX || kind == WORD_BOX)
 		offer_site(c, "/sandboxes.json", "sandboxes", "sandbox_id", "language");
+	if (kind == WORD_SECRET)
+		offer_site(c, "/secrets.json", "secrets", "name", "title");
 }
 
 void complete_words(struct cli *cli, int nwords, char **words, struct buf *out)

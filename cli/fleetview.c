@@ -13,6 +13,8 @@
 #include "json.h"
 #include "pool.h"
 
+#define NARROW 60 /* a row without its title has 37 */
+
 void fleetview_done(struct fleetview *v)
 {
 	json_free(v->fleet);
@@ -24,6 +26,7 @@ void fleetview_set(struct fleetview *v, struct json_object *fleet_taken)
 	json_free(v->fleet);
 	v->fleet = fleet_taken;
 	v->changed = true;
+	v->stale = false;
 }
 
 static struct json_object *find(struct json_object *list, const char *key, const char *value)
@@ -65,6 +68,8 @@ void fleetview_take(struct fleetview *v, const struct eventstream_event *e)
 		return;
 	if (!strcmp(e->type, "fleet")) {
 		fleetview_set(v, json_share(data));
+	} else if (!strcmp(e->type, "gap")) {
+		v->stale = true;
 	} else if (!v->fleet) {
 		return;
 	} else if (!strcmp(e->type, "run") || !strcmp(e->type, "activity")) {
@@ -121,20 +126,32 @@ static void counts(const struct fleetview *v, struct pool *pool, fleetview_fn *f
 			waiting, live));
 }
 
-static void run_line(
-	struct pool *pool, struct json_object *r, int64_t now_ms, fleetview_fn *fn, void *arg)
+/* On a narrow screen, a telephone's, what a run is about has a line of its own. */
+static bool is_narrow(const struct fleetview *v)
+{
+	return v->columns && v->columns < NARROW;
+}
+
+static void run_line(const struct fleetview *v, struct pool *pool, struct json_object *r,
+	int64_t now_ms, fleetview_fn *fn, void *arg)
 {
 	struct json_object *question = json_get(r, "question");
-	const char *says = cli_text(question, "text"), *lead = "? ";
+	const char *says = cli_text(question, "text"), *lead = "? ", *row, *about;
 
 	if (!*says || strcmp(cli_text(r, "state"), "waiting") != 0) {
 		says = cli_text(json_get(r, "last"), "text");
 		lead = "";
 	}
-	fn(arg, pool_printf(pool, "%-20s  %-8s  %5s  %s%s%s%.120s", cli_text(r, "session"),
-			cli_text(r, "state"), age(pool, cli_text(r, "created_at"), now_ms),
-			cli_sane(pool, cli_text(r, "title")), *says ? " | " : "", lead,
-			cli_sane(pool, says)));
+	row = pool_printf(pool, "%-20s  %-8s  %5s", cli_text(r, "session"), cli_text(r, "state"),
+		age(pool, cli_text(r, "created_at"), now_ms));
+	about = pool_printf(pool, "  %s%s%s%.120s", cli_line(pool, cli_text(r, "title")),
+		*says ? " | " : "", lead, cli_line(pool, says));
+	if (is_narrow(v)) {
+		fn(arg, row);
+		fn(arg, about);
+	} else {
+		fn(arg, pool_printf(pool, "%s%s", row, about));
+	}
 }
 
 void fleetview_lines(const struct fleetview *v, int64_t now_ms, fleetview_fn *fn, void *arg)
@@ -144,9 +161,10 @@ void fleetview_lines(const struct fleetview *v, int64_t now_ms, fleetview_fn *fn
 
 	counts(v, pool, fn, arg);
 	fn(arg, "");
-	fn(arg, pool_printf(pool, "%-20s  %-8s  %5s  %s", "SESSION", "STATE", "AGE", "TITLE"));
+	fn(arg, pool_printf(pool, "%-20s  %-8s  %5s%s", "SESSION", "STATE", "AGE",
+			is_narrow(v) ? "" : "  TITLE"));
 	for (size_t i = 0; i < json_count(runs); i++)
-		run_line(pool, json_at(runs, i), now_ms, fn, arg);
+		run_line(v, pool, json_at(runs, i), now_ms, fn, arg);
 	fn(arg, "");
 	fn(arg, pool_printf(pool, "%-20s  %-8s  %-5s  %s", "BOX", "STATE", "CLASS", "IMAGE"));
 	for (size_t i = 0; i < json_count(boxes); i++) {
@@ -155,6 +173,6 @@ void fleetview_lines(const struct fleetview *v, int64_t now_ms, fleetview_fn *fn
 		if (lives(b))
 			fn(arg, pool_printf(pool, "%-20s  %-8s  %-5s  %s", cli_text(b, "name"),
 					cli_text(b, "state"), cli_text(b, "class"),
-					cli_sane(pool, cli_text(b, "image"))));
+					cli_line(pool, cli_text(b, "image"))));
 	}
 }

@@ -13,6 +13,8 @@ struct pool;
 struct fleetview {
 	struct json_object *fleet; /* as /fleet.json; NULL: nothing is known yet */
 	bool changed;
+	int columns; /* of the screen; 0: as many as a line has */
+	bool stale;  /* patches are missing: it wants a new snapshot */
 };
 
 void fleetview_done(struct fleetview *v);

@@ -17,6 +17,7 @@
 #include "tracerow.h"
 
 #define GIVE_UP_S 120
+#define RETRY_MS 500
 
 struct following {
 	struct cli *cli;
@@ -26,8 +27,11 @@ struct following {
 	struct screen screen; /* its status line */
 	int64_t printed_seq;
 	struct json_object *run;
-	int64_t answered; /* id of the last question that was dealt with */
-	bool failed;
+	int64_t asked;	    /* id of the last question that was printed */
+	const char *answer; /* to it, until the site has it */
+	bool failed, over;
+	bool stale;	  /* something was said that run does not know yet, or the site not of us */
+	int64_t retry_ms; /* when to ask again, while stale */
 	int64_t since_ms;
 	struct err *err;
 };
@@ -129,28 +133,49 @@ static void print_question(struct following *f, struct json_object *q)
 	(void)fflush(f->out);
 }
 
-/* The open question of f->run, if it is a new one. *stop: nobody answers here. */
-static bool deal_with_question(struct following *f, bool *stop)
+/* The open question of f->run, if there is one: it is printed once, and answered until the site has
+ * the answer. */
+static bool deal_with_question(struct following *f)
 {
 	struct json_object *q = json_get(f->run, "question");
-	const char *answer = f->opt->answer;
 	int64_t id = 0;
 
 	if (strcmp(cli_text(f->run, "state"), "waiting") != 0 || !q ||
-		!json_get_i64(q, "id", &id) || id == f->answered)
+		!json_get_i64(q, "id", &id) || (id == f->asked && !f->answer))
 		return true;
-	f->answered = id;
-	screen_clear_status(&f->screen);
-	print_question(f, q);
-	if (answer)
-		(void)fprintf(f->out, "answer   %s\n", answer);
-	else
-		answer = ask_terminal(f);
-	if (!answer) {
-		*stop = true;
+	if (id != f->asked) {
+		f->asked = id;
+		screen_clear_status(&f->screen);
+		print_question(f, q);
+		f->answer = f->opt->answer;
+		if (f->answer)
+			(void)fprintf(f->out, "answer   %s\n", f->answer);
+		else
+			f->answer = ask_terminal(f);
+	}
+	if (!f->answer) {
+		f->over = true;
 		return true;
 	}
-	return send_answer(f, id, answer);
+	if (!send_answer(f, id, f->answer))
+		return false;
+	f->answer = NULL;
+	return true;
+}
+
+/* The RUN as it is now, and its question. A site that is being restarted is not the end; the event
+ * that led here may have been the last, so that the tick asks again. */
+static void catch_up(struct following *f)
+{
+	f->failed = !refresh(f) || !deal_with_question(f);
+	f->stale = f->failed && (f->err->code == ERR_BUSY || f->err->code == ERR_UPSTREAM ||
+					f->err->code == ERR_TIMEOUT);
+	if (f->stale) {
+		f->failed = false;
+		f->retry_ms = time_boot_ms() + RETRY_MS;
+	} else if (f->failed || follow_is_over(cli_text(f->run, "state"))) {
+		f->over = true;
+	}
 }
 
 static bool on_event(void *arg, const struct eventstream_event *e)
@@ -158,7 +183,6 @@ static bool on_event(void *arg, const struct eventstream_event *e)
 	struct following *f = arg;
 	CLEANUP(json) struct json_object *data = NULL;
 	struct err ignored;
-	bool stop = false;
 
 	if (strcmp(e->type, "trace") == 0 || strcmp(e->type, "log") == 0) {
 		if (!json_parse(e->data, e->size, &data, &ignored))
@@ -172,30 +196,33 @@ static bool on_event(void *arg, const struct eventstream_event *e)
 	if (strcmp(e->type, "run") != 0 && strcmp(e->type, "question") != 0 &&
 		strcmp(e->type, "hello") != 0 && strcmp(e->type, "gap") != 0)
 		return true;
-	f->failed = !refresh(f) || !deal_with_question(f, &stop);
-	/* a site that is being restarted is not the end: the next event asks again */
-	if (f->failed && (f->err->code == ERR_BUSY || f->err->code == ERR_UPSTREAM)) {
-		f->failed = false;
-		return true;
-	}
-	return !f->failed && !stop && !follow_is_over(cli_text(f->run, "state"));
+	catch_up(f);
+	return !f->over;
 }
 
 /* The line below what scrolls: how far it is. Where there is no terminal it is not shown. */
-static bool on_tick(void *arg)
+static void show_status(struct following *f)
 {
-	struct following *f = arg;
 	CLEANUP(pool) struct pool *pool = pool_new();
 	int64_t s = (time_boot_ms() - f->since_ms) / 1000, turn = 0;
 
 	if (!f->run || !f->screen.out)
-		return true;
+		return;
 	(void)json_get_i64(f->run, "turn", &turn);
 	screen_status(&f->screen,
 		pool_printf(pool, "[%s, turn %lld, watched for %lld:%02lld] %s",
 			cli_text(f->run, "state"), (long long)turn, (long long)(s / 60),
-			(long long)(s % 60), cli_sane(pool, cli_text(f->run, "title"))));
-	return true;
+			(long long)(s % 60), cli_line(pool, cli_text(f->run, "title"))));
+}
+
+static bool on_tick(void *arg)
+{
+	struct following *f = arg;
+
+	if (f->stale && time_boot_ms() >= f->retry_ms)
+		catch_up(f);
+	show_status(f);
+	return !f->over;
 }
 
 static void print_rest(struct following *f)

@@ -63,7 +63,8 @@ static bool git_failed(int status, int complaint, struct err *err)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return err_set(err, ERR_INVALID, "git is not installed");
 	if (strstr(text, "not a git repository"))
-		return err_set(err, ERR_NOT_FOUND, "not a git repository");
+		return err_set(err, ERR_NOT_FOUND, "not a git repository") ||
+		       err_advise(err, NULL, "go to the working tree, or name it: --tree DIR");
 	if (text_has_prefix(line, "fatal: "))
 		line += strlen("fatal: ");
 	return err_set(err, ERR_INVALID, "git: %.*s", (int)strcspn(line, "\n"), line);

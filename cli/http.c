@@ -150,7 +150,7 @@ static bool refused(const char *path, long status, const struct buf *body, struc
 	if (context)
 		(void)json_get_text(context, "reason", &reason);
 	(void)err_set(err, code_of(code, status), "%s", message);
-	return err_advise(err, reason, fix);
+	return err_advise(err, reason, err->code == ERR_UNAUTHENTICATED ? HTTP_LOGIN_FIX : fix);
 }
 
 /* The connection, not the site, is what failed. */

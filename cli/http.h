@@ -15,6 +15,10 @@ struct json_object;
 struct pool;
 
 #define HTTP_REPLY_MAX (256u << 20)
+/* What to do where a site wants another token: it speaks of headers, which we send. */
+#define HTTP_LOGIN_FIX                                                    \
+	"`asb login --status` says which site and whose token are used; " \
+	"`asb login` stores another"
 
 /* url without a trailing slash; token may be "" (then nothing is sent). */
 struct http *http_new(const char *url, const char *token);

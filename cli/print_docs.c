@@ -1,9 +1,11 @@
 /*
- * docs/cli.md, from the table of verbs and the table of exit statuses.
+ * docs/cli.md, from the tables of verbs, of clients and of exit statuses.
  */
 #include <ctype.h>
+#include <string.h>
 
 #include "buf.h"
+#include "snippets.h"
 #include "verbs.h"
 
 static const char intro[] =
@@ -56,12 +58,22 @@ static const char intro[] =
 	"  in, unless that is `/` or your home; else the answer asks.\n"
 	"- `create_sandbox` with `sync_from`: a directory that you enabled with `asb init` "
 	"([sync.md](sync.md)), or one below it.\n\n"
-	"## Exit status\n\n"
-	"| status | when |\n|---|---|\n";
+	"## Clients\n\n"
+	"`asb config --format NAME` prints what is put into the client's settings; the page of "
+	"keys "
+	"shows the form with a key.\n"
+	"Then start the client anew: " SNIPPET_THEN ".\n\n"
+	"| name | client | its settings | where the API key goes |\n|---|---|---|---|\n";
 
 void verbs_print_docs(struct buf *b)
 {
 	(void)buf_adds(b, intro);
+	for (const struct snippet *s = snippets; s->name; s++)
+		(void)buf_addf(b, "| `%s` | %s | %s | %s |\n", s->name, s->client, s->file,
+			strcmp(snippet_key_place(s), SNIPPET_KEY)
+				? "the environment: `" SNIPPET_KEY_VARIABLE "`"
+				: "the text, for `" SNIPPET_KEY "`");
+	(void)buf_adds(b, "\n## Exit status\n\n| status | when |\n|---|---|\n");
 	for (const struct exit_status *s = exit_statuses; s->when; s++)
 		(void)buf_addf(b, "| %d | %s |\n", s->status, s->when);
 	(void)buf_adds(b, "\n## Verbs\n\nWhat `asb init` allows, and what it cannot prevent: "

@@ -78,9 +78,14 @@ void verb_print_help(const struct verb *v, struct buf *b)
 
 void verbs_print_help(struct buf *b)
 {
+	int column = 0;
+
 	(void)buf_adds(b, "asb: tasks for coding agents in throwaway boxes\n\n");
 	for (const struct verb *const *v = verbs; *v; v++)
-		(void)buf_addf(b, "  asb %-10s %s\n", (*v)->name, (*v)->summary);
+		if ((int)strlen((*v)->name) > column)
+			column = (int)strlen((*v)->name);
+	for (const struct verb *const *v = verbs; *v; v++)
+		(void)buf_addf(b, "  asb %-*s  %s\n", column, (*v)->name, (*v)->summary);
 	(void)buf_adds(b,
 		"\nasb help VERB says more, `man asb` all. The site is that of ASB_URL, of the "
 		"last\nasb login, or the one on this machine.\n");

@@ -25,7 +25,7 @@ static void list_file(
 {
 	struct listing *l = arg;
 	CLEANUP(pool) struct pool *pool = pool_new();
-	const char *name = cli_sane(pool, pool_memdup(pool, path, path_n));
+	const char *name = cli_line(pool, pool_memdup(pool, path, path_n));
 
 	if (++l->n > LISTED_FILES)
 		return;
@@ -76,7 +76,7 @@ static void report_files(struct cli *cli, struct json_object *run, FILE *out)
 
 		(void)json_get_i64(f, "size_bytes", &size);
 		(void)fprintf(out, "file:    %s (%lld bytes) %s%s\n",
-			cli_sane(cli->pool, cli_text(f, "name")), (long long)size,
+			cli_line(cli->pool, cli_text(f, "name")), (long long)size,
 			http_url(cli->http),
 			cli_query(cli->pool, "/blob", "name", cli_text(f, "blob")));
 	}

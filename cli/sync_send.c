@@ -41,7 +41,7 @@ bool sync_send(struct cli *cli, const char *dir, const char *packages_from,
 		!cli_temporary(&fd, err) || !sync_pack(cli->pool, &place, fd, out, err))
 		return false;
 	for (const struct sync_skip *s = out->skips; s; s = s->next)
-		cli_say("stays here: %s: %s", cli_sane(cli->pool, s->path), s->why);
+		cli_say("stays here: %s: %s", cli_line(cli->pool, s->path), s->why);
 	cli_say("copy of %s: %d files, %.1f MB", cli_sane(cli->pool, place.path), out->packed.files,
 		(double)out->packed.size_bytes / 1e6);
 	if (!cli_upload_tar(cli, fd, &blob, err))

@@ -13,7 +13,7 @@ static void say_left_out(void *arg, const char *path, const char *why)
 	CLEANUP(pool) struct pool *pool = pool_new();
 
 	(void)arg;
-	cli_say("stays here: %s: %s", cli_sane(pool, path), why);
+	cli_say("stays here: %s: %s", cli_line(pool, path), why);
 }
 
 bool cli_upload_tree(struct cli *cli, const char *dir, const char *const *include, size_t ninclude,

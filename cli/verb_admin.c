@@ -79,7 +79,7 @@ static bool list(struct cli *cli, const struct admin_options *o, char **words, s
 		(void)json_as_text(json_at(has, json_count(has) - 1), &scope);
 		(void)printf("%-22s %-9s %-9s %-24s %-24s %s\n", cli_text(k, "key_id"), scope,
 			cli_text(k, "state"), cli_text(k, "expires_at"),
-			cli_text(k, "last_used_at"), cli_sane(cli->pool, cli_text(k, "title")));
+			cli_text(k, "last_used_at"), cli_line(cli->pool, cli_text(k, "title")));
 	}
 	return true;
 }

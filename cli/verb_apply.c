@@ -190,7 +190,7 @@ static void report(struct applying *a)
 		(void)json_get_bool(f, "binary", &binary);
 		(void)json_get_i64(f, "added", &added);
 		(void)json_get_i64(f, "removed", &removed);
-		(void)printf("  %s | %s\n", cli_sane(pool, cli_text(f, "path")),
+		(void)printf("  %s | %s\n", cli_line(pool, cli_text(f, "path")),
 			binary ? "binary"
 			       : pool_printf(pool, "+%lld -%lld", (long long)added,
 					 (long long)removed));

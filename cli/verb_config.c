@@ -81,7 +81,7 @@ static void print_json(
 static void say_how(const struct snippet *s, bool remote)
 {
 	cli_say("for %s: put this into %s", s->client, s->file);
-	if (remote && !strstr(s->bearer, SNIPPET_KEY_VARIABLE))
+	if (remote && !strcmp(snippet_key_place(s), SNIPPET_KEY))
 		cli_say("with an API key in the place of " SNIPPET_KEY
 			"; asb admin create makes one");
 	else if (remote)
@@ -89,7 +89,7 @@ static void say_how(const struct snippet *s, bool remote)
 			"; asb admin create makes one");
 	else
 		cli_say("--remote prints the form without this program");
-	cli_say("then start %s anew: clients read it at launch", s->client);
+	cli_say("then start %s anew: " SNIPPET_THEN, s->client);
 }
 
 static bool config(

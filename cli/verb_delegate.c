@@ -103,6 +103,9 @@ static bool delegate(
 	CLEANUP(json) struct json_object *body = json_new_object();
 	const char *blob = NULL, *name = NULL;
 
+	if (!add_number(body, "memory_mb", d->memory_mb, err) ||
+		!add_number(body, "cpus", d->cpus, err))
+		return false;
 	if (!d->no_tree && !d->repo.n &&
 		!cli_upload_tree(cli, d->tree ? d->tree : ".", d->include.v, d->include.n, &blob,
 			&name, err))
@@ -118,9 +121,6 @@ static bool delegate(
 		json_add_text(body, "image", d->image);
 	if (d->title)
 		json_add_text(body, "title", d->title);
-	if (!add_number(body, "memory_mb", d->memory_mb, err) ||
-		!add_number(body, "cpus", d->cpus, err))
-		return false;
 	return http_post_json(cli->http, "/delegate.json", json_text(body, cli->pool), run, err);
 }
 
@@ -158,6 +158,5 @@ const struct verb verb_delegate = {
 	.summary = "hand a task and this working tree to an agent in a fresh box",
 	VERB_FLAGS(struct delegation, flags),
 	.most = 1,
-	.wants = "give one task, as text or by --task-file",
 	.run = delegate_and_follow,
 };

@@ -88,8 +88,8 @@ static bool list(struct cli *cli, const struct files_options *o, char **args, st
 		size = 0;
 		(void)json_get_i64(e, "size", &size);
 		(void)printf("%-7s %10lld  %s%s%s\n", cli_sane(cli->pool, cli_text(e, "kind")),
-			(long long)size, cli_sane(cli->pool, cli_text(e, "path")),
-			*target ? " -> " : "", cli_sane(cli->pool, target));
+			(long long)size, cli_line(cli->pool, cli_text(e, "path")),
+			*target ? " -> " : "", cli_line(cli->pool, target));
 	}
 	if (json_get_i64(reply, "next_offset", &size) ||
 		(json_get_bool(reply, "truncated", &truncated) && truncated))
@@ -166,7 +166,7 @@ static bool search(struct cli *cli, const struct files_options *o, char **args, 
 		int64_t line = 0;
 
 		(void)json_get_i64(m, "line", &line);
-		(void)printf("%s:%lld:%s\n", cli_sane(cli->pool, cli_text(m, "path")),
+		(void)printf("%s:%lld:%s\n", cli_line(cli->pool, cli_text(m, "path")),
 			(long long)line, cli_sane(cli->pool, cli_text(m, "text")));
 	}
 	return true;
@@ -237,6 +237,24 @@ const struct verb verb_files = {
 	.run = files,
 };
 
+/* Links, what is not text and what is too long have no place in a patch. */
+static void say_left_out(struct cli *cli, struct json_object *reply)
+{
+	struct json_object *changes = json_get(reply, "changes");
+	bool yes;
+
+	cli_say("the patch does not have all that changed%s", json_count(changes) ? ":" : "");
+	for (size_t i = 0; i < json_count(changes); i++) {
+		struct json_object *c = json_at(changes, i);
+
+		if (json_get_bool(c, "in_patch", &yes) && !yes)
+			cli_say("  %s: %s", cli_text(c, "change"),
+				cli_sane(cli->pool, cli_text(c, "path")));
+	}
+	if (json_get_bool(reply, "truncated", &yes) && yes)
+		cli_say("  and more");
+}
+
 static bool diff(
 	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
 {
@@ -256,8 +274,9 @@ static bool diff(
 	}
 	patch = cli_text(reply, "patch");
 	(void)fputs(isatty(STDOUT_FILENO) ? cli_sane(cli->pool, patch) : patch, stdout);
+	(void)fflush(stdout);
 	if (json_get_bool(reply, "patch_complete", &complete) && !complete)
-		cli_say("the patch does not have all that changed: --json says what");
+		say_left_out(cli, reply);
 	return true;
 }
 

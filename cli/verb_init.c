@@ -150,7 +150,6 @@ const struct verb verb_init = {
 	.summary = "let a directory be copied into sandboxes; a person at a terminal agrees",
 	VERB_FLAGS(struct init_options, flags),
 	.most = 1,
-	.wants = "one directory at a time",
 	.word = WORD_FILE,
 	.run = init,
 };

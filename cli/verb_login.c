@@ -4,11 +4,10 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "cli.h"
+#include "hidden.h"
 #include "http.h"
 #include "json.h"
 #include "logins.h"
@@ -25,41 +24,14 @@ static const struct flag flags[] = {
 	FLAG(BOOL, struct login_options, status, .help = "which site and whose token is used now"),
 };
 
-/* A line from the terminal, not shown. */
-static bool type_token(char *line, int size)
-{
-	struct termios shown, hidden;
-	bool ok;
-
-	(void)fputs("token or API key: ", stderr);
-	(void)fflush(stderr);
-	if (tcgetattr(STDIN_FILENO, &shown))
-		return false;
-	hidden = shown;
-	hidden.c_lflag &= ~(tcflag_t)ECHO;
-	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
-	ok = fgets(line, size, stdin) != NULL;
-	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
-	(void)fputc('\n', stderr);
-	return ok;
-}
-
 static bool read_token(struct pool *pool, const char **token, struct err *err)
 {
-	char line[TOKEN_MAX + 2];
-
-	if (isatty(STDIN_FILENO) ? !type_token(line, sizeof(line))
-				 : !fgets(line, sizeof(line), stdin)) {
-		(void)err_set(err, ERR_INVALID, "login: no token came");
+	if (!hidden_read(pool, "token or API key", TOKEN_MAX, token, err)) {
+		(void)err_wrap(err, "login");
 		return err_advise(err, NULL,
 			"type it, or pipe it in; make a key on the site's page /dashboard/keys");
 	}
-	line[strcspn(line, "\r\n")] = '\0';
-	if (!login_token_check(line, err))
-		return err_wrap(err, "login");
-	*token = pool_strdup(pool, line);
-	explicit_bzero(line, sizeof(line));
-	return true;
+	return login_token_check(*token, err) || err_wrap(err, "login");
 }
 
 /* Who the site says we are with this token: *caller is in *session, the caller's. */
@@ -103,10 +75,10 @@ static bool show_status(struct cli *cli, struct err *err)
 	struct reach_places places;
 	struct reach at;
 
-	if (!reach_places_get(cli->pool, &places, err) ||
-		!reach_find(cli->pool, &places, &at, err) ||
-		!ask_session(cli, at.url, at.token, &session, err))
+	if (!reach_places_get(cli->pool, &places, err) || !reach_find(cli->pool, &places, &at, err))
 		return false;
+	if (!ask_session(cli, at.url, at.token, &session, err))
+		return err_wrap(err, "site: %s, token: %s", at.url_from, at.token_from);
 	tell(cli, &at, session);
 	return true;
 }

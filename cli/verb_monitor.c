@@ -16,8 +16,11 @@
 
 #define GIVE_UP_S 120
 #define FRAME_MS 200 /* no more than five frames a second */
+#define ASK_MS 1000
 
 struct monitoring {
+	struct cli *cli; /* asks beside the stream, for a new snapshot */
+	int64_t asked_ms;
 	struct fleetview view;
 	struct screen screen;
 	int64_t drawn_ms;
@@ -31,10 +34,24 @@ static void draw_line(void *arg, const char *line)
 static void draw(struct monitoring *m)
 {
 	screen_begin(&m->screen);
+	m->view.columns = m->screen.width;
 	fleetview_lines(&m->view, time_now_ms(), draw_line, &m->screen);
 	screen_end(&m->screen);
 	m->drawn_ms = time_boot_ms();
 	m->view.changed = false;
+}
+
+/* A new snapshot where the stream could not go on from the last one; until there is one. */
+static void catch_up(struct monitoring *m)
+{
+	struct json_object *fleet = NULL;
+	struct err ignored;
+
+	if (!m->view.stale || time_boot_ms() - m->asked_ms < ASK_MS)
+		return;
+	if (http_get_json(m->cli->http, "/fleet.json", &fleet, &ignored))
+		fleetview_set(&m->view, fleet);
+	m->asked_ms = time_boot_ms();
 }
 
 static bool on_event(void *arg, const struct eventstream_event *e)
@@ -42,6 +59,7 @@ static bool on_event(void *arg, const struct eventstream_event *e)
 	struct monitoring *m = arg;
 
 	fleetview_take(&m->view, e);
+	catch_up(m);
 	if (m->view.changed && time_boot_ms() - m->drawn_ms >= FRAME_MS)
 		draw(m);
 	return !screen_interrupted();
@@ -52,6 +70,7 @@ static bool on_tick(void *arg)
 {
 	struct monitoring *m = arg;
 
+	catch_up(m);
 	if (m->view.fleet && time_boot_ms() - m->drawn_ms >= FRAME_MS)
 		draw(m);
 	return !screen_interrupted();
@@ -89,7 +108,8 @@ static bool print_json(struct cli *cli, struct err *err)
 static bool monitor(
 	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err)
 {
-	struct monitoring m = {.drawn_ms = 0};
+	struct monitoring m = {.cli = cli};
+	struct cli streamer = *cli; /* a connection of its own: it is open while we ask */
 	bool ok;
 
 	(void)options;
@@ -102,9 +122,12 @@ static bool monitor(
 		return print_json(cli, err);
 	if (!screen_is_terminal(stdout))
 		return print_once(cli, err);
+	if (!cli_connect(&streamer, err))
+		return false;
 	screen_open(&m.screen, stdout);
-	http_on_tick(cli->http, on_tick, &m);
-	ok = eventstream_follow(cli->http, "/events.sse", GIVE_UP_S, on_event, &m, err);
+	http_on_tick(streamer.http, on_tick, &m);
+	ok = eventstream_follow(streamer.http, "/events.sse", GIVE_UP_S, on_event, &m, err);
+	http_free(streamer.http);
 	screen_close(&m.screen);
 	fleetview_done(&m.view);
 	return ok || screen_interrupted();

@@ -21,7 +21,7 @@ static void print_fleet(struct cli *cli, struct json_object *fleet)
 
 		(void)json_get_i64(r, "turn", &turn);
 		(void)printf("%-22s %-9s %-5lld %s\n", cli_text(r, "session"), cli_text(r, "state"),
-			(long long)turn, cli_sane(cli->pool, cli_text(r, "title")));
+			(long long)turn, cli_line(cli->pool, cli_text(r, "title")));
 	}
 }
 
@@ -31,11 +31,12 @@ static void print_run(struct cli *cli, struct json_object *run)
 	const char *question = cli_text(json_get(run, "question"), "text");
 
 	(void)printf("%s\n", cli_text(run, "text"));
-	(void)printf("title:  %s\n", cli_sane(cli->pool, cli_text(run, "title")));
+	(void)printf("title:  %s\n", cli_line(cli->pool, cli_text(run, "title")));
 	(void)printf("box:    %s %s, %s\n", cli_text(box, "name"), cli_text(box, "state"),
 		cli_text(box, "isolation"));
 	if (*question)
-		(void)printf("asks:   %s\n", cli_sane(cli->pool, question));
+		(void)printf("asks:   %s\nanswer: asb resume %s ANSWER\n",
+			cli_sane(cli->pool, question), cli_text(run, "session"));
 }
 
 static bool status_get(
@@ -64,7 +65,6 @@ const struct verb verb_status = {
 	.usage = "[SESSION]",
 	.summary = "the fleet, or one run",
 	.most = 1,
-	.wants = "one session at the most",
 	.word = WORD_SESSION,
 	.run = status_get,
 };

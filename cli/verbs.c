@@ -9,10 +9,11 @@
 #include "buf.h"
 #include "cleanup.h"
 
-extern const struct verb verb_admin, verb_apply, verb_ask, verb_build, verb_completion, verb_config,
-	verb_delegate, verb_diff, verb_doctor, verb_files, verb_help, verb_init, verb_login,
-	verb_logout, verb_mcp, verb_migrate, verb_monitor, verb_pool, verb_resume, verb_sandbox,
-	verb_status, verb_teardown, verb_verify, verb_version, verb_watch;
+extern const struct verb verb_admin, verb_apply, verb_ask, verb_build, verb_capabilities,
+	verb_completion, verb_config, verb_delegate, verb_diff, verb_doctor, verb_files, verb_help,
+	verb_init, verb_login, verb_logout, verb_mcp, verb_migrate, verb_monitor, verb_pool,
+	verb_receipt, verb_resume, verb_sandbox, verb_secrets, verb_status, verb_teardown,
+	verb_verify, verb_version, verb_watch;
 
 const struct verb *const verbs[] = {
 	&verb_delegate,
@@ -28,12 +29,15 @@ const struct verb *const verbs[] = {
 	&verb_apply,
 	&verb_init,
 	&verb_sandbox,
+	&verb_capabilities,
+	&verb_receipt,
 	&verb_verify,
 	&verb_config,
 	&verb_mcp,
 	&verb_login,
 	&verb_logout,
 	&verb_admin,
+	&verb_secrets,
 	&verb_build,
 	&verb_doctor,
 	&verb_migrate,
@@ -82,15 +86,19 @@ bool verb_misused(const char *name, const char *why, struct err *err)
 const struct subverb *verb_sub(const struct verb *v, const char *word, struct err *err)
 {
 	struct nearest near = {.typed = word};
-	char why[160];
+	char why[200];
+	int n;
 
 	for (size_t i = 0; i < v->nsubs; i++)
 		if (!strcmp(v->subs[i].name, word))
 			return &v->subs[i];
 	for (size_t i = 0; i < v->nsubs; i++)
 		nearest_offer(&near, v->subs[i].name);
-	(void)snprintf(why, sizeof(why), "there is no %.40s%s%s", word,
+	n = snprintf(why, sizeof(why), "there is no %.40s%s%s; it is one of", word,
 		near.best ? "; did you mean " : "", near.best ? near.best : "");
+	for (size_t i = 0; i < v->nsubs && n < (int)sizeof(why); i++)
+		n += snprintf(
+			why + n, sizeof(why) - (size_t)n, "%s %s", i ? "," : "", v->subs[i].name);
 	(void)verb_misused(v->name, why, err);
 	return NULL;
 }

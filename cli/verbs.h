@@ -15,7 +15,16 @@ typedef bool verb_fn(
 	struct cli *cli, void *options, int nwords, char **words, int *status, struct err *err);
 
 /* What a word can be, for completion. BOX: of a sandbox or of a session. */
-enum word_kind { WORD_ANY, WORD_FILE, WORD_SUB, WORD_SESSION, WORD_SANDBOX, WORD_BOX, WORD_VERB };
+enum word_kind {
+	WORD_ANY,
+	WORD_FILE,
+	WORD_SUB,
+	WORD_SESSION,
+	WORD_SANDBOX,
+	WORD_BOX,
+	WORD_SECRET,
+	WORD_VERB
+};
 
 /* A verb whose first word says what is to be done. */
 struct subverb {
@@ -36,7 +45,7 @@ struct verb {
 	size_t nflags;
 	size_t options_size;
 	int least, most;   /* words */
-	const char *wants; /* what is said where there are fewer or more */
+	const char *wants; /* what is said where there are fewer */
 	enum word_kind word;
 	verb_fn *run;
 };
