@@ -4,32 +4,42 @@
  */
 import { html, render, signal, useEffect, useRef, useState } from './lib/html.js'
 import { get } from './lib/api.js'
-import { eventsStart, fleetEarly } from './lib/events.js'
+import { eventsStart, fleetEarly, setFocus } from './lib/events.js'
 import { navigate, route, routerStart } from './lib/router.js'
 import { Frame } from './lib/shell.js'
 import { session, site } from './lib/store.js'
 import { InlineError, Skeleton } from './lib/ui.js'
 import { SignIn, wasSignedIn } from './screens/signin.js'
 
-/** A style sheet that only some screens want; there before they are. */
-const style = (href) =>
-	document.querySelector(`link[href="${href}"]`)
-		? null
-		: new Promise((done, fail) => {
-				const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: done, onerror: fail })
+/** Style sheets that only some screens want, beside those of the page; each is there before its screen is. */
+const styles = new Map()
+function style(href) {
+	if (!styles.has(href))
+		styles.set(
+			href,
+			new Promise((done, fail) => {
+				const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: done })
+				link.onerror = (e) => {
+					styles.delete(href)
+					link.remove()
+					fail(e)
+				}
 				document.head.append(link)
-			})
+			}),
+		)
+	return styles.get(href)
+}
 
 const load = {
 	runs: () => import('./screens/runs.js').then((m) => m.RunsScreen),
-	new: () => import('./screens/new.js').then((m) => m.NewScreen),
+	new: () => Promise.all([import('./screens/new.js'), style('/screens/new.css')]).then(([m]) => m.NewScreen),
 	machines: () => import('./screens/machines.js').then((m) => m.MachinesScreen),
-	sandbox: () => Promise.all([import('./screens/sandboxpage.js'), style('/screens/sandbox.css')]).then(([m]) => m.SandboxPage),
-	keys: () => import('./screens/keys.js').then((m) => m.KeysScreen),
+	sandbox: () => Promise.all([import('./screens/sandboxpage.js'), style('/run/run.css'), style('/screens/sandbox.css')]).then(([m]) => m.SandboxPage),
+	keys: () => Promise.all([import('./screens/keys.js'), style('/run/run.css')]).then(([m]) => m.KeysScreen),
 	connect: () => import('./screens/connect.js').then((m) => m.ConnectScreen),
 	help: () => import('./screens/help.js').then((m) => m.HelpScreen),
 	missing: () => import('./screens/help.js').then((m) => m.MissingScreen),
-	run: () => import('./run/page.js').then((m) => m.RunPage),
+	run: () => Promise.all([import('./run/page.js'), style('/run/run.css')]).then(([m]) => m.RunPage),
 }
 /** What has been fetched, by name: {screen} or {error}. */
 const screens = signal({})
@@ -38,7 +48,7 @@ async function fetchScreen(name) {
 	if (screens.peek()[name]?.screen) return
 	try {
 		const screen = await load[name]()
-		screens.value = { ...screens.peek(), [name]: { screen } }
+		if (screens.peek()[name]?.screen !== screen) screens.value = { ...screens.peek(), [name]: { screen } }
 	} catch (error) {
 		screens.value = { ...screens.peek(), [name]: { error } }
 	}
@@ -65,11 +75,7 @@ function Screen() {
 
 /** Who is there. Where nothing answers, what to say about it. */
 async function whoIsThere() {
-	// the sign-in page asks only where somebody has signed in before: a 401 there says nothing to anybody
-	if (route.peek().name === 'signin' && !wasSignedIn()) {
-		session.value = { state: 'out', csrf: '', caller: null }
-		return null
-	}
+	if (session.peek().state === 'out') return null
 	if (route.peek().name !== 'signin') fleetEarly()
 	try {
 		const s = await get('/session.json', {}, { quiet: true })
@@ -86,8 +92,8 @@ async function whoIsThere() {
 
 function App() {
 	const [error, setError] = useState(null)
-	const ask = async () => setError(await whoIsThere())
-	useEffect(() => void ask(), [])
+	const ask = async (asked = whoIsThere()) => setError(await asked)
+	useEffect(() => void ask(first), [])
 	const state = session.value.state
 	const [entered, setEntered] = useState(false)
 	useEffect(() => {
@@ -103,14 +109,21 @@ function App() {
 	const signin = route.value.name === 'signin'
 	if (state === 'unknown' && !entered)
 		return error
-			? html`<main class="page narrow" id="main"><h1 class="sr-only">Agent Sandbox</h1><${InlineError} title="Agent Sandbox cannot be reached" error=${error} retry=${ask} /></main>`
+			? html`<main class="page narrow" id="main"><h1 class="sr-only">Agent Sandbox</h1><${InlineError} title="Agent Sandbox cannot be reached" error=${error} retry=${() => ask()} /></main>`
 			: html`<main class="page narrow boot" id="main"><p class="brand">Agent Sandbox</p><${Skeleton} rows=${3} /></main>`
 	if (signin || (state === 'out' && !entered)) return html`<${SignIn} />`
 	return html`<${Frame}><${Screen} /></${Frame}>`
 }
 
 routerStart()
-render(html`<${App} />`, document.getElementById('app'))
+// the sign-in page asks only where somebody has signed in before: a 401 there says nothing to anybody
+if (route.peek().name === 'signin' && !wasSignedIn()) session.value = { state: 'out', csrf: '', caller: null }
+// what is needed is on its way before anything is drawn; and that is done when the browser has had its turn, since
+// what has been read is one long task and what is drawn another
+const first = whoIsThere()
+if (route.peek().name !== 'signin') void fetchScreen(route.peek().name)
+if (route.peek().name === 'run') void setFocus(route.peek().params.session)
+setTimeout(() => render(html`<${App} />`, document.getElementById('app')))
 
 if ('serviceWorker' in navigator && window.isSecureContext) {
 	// the one place where a string becomes a script's address, and it takes this address only

@@ -47,7 +47,11 @@ async function failed(res, quiet) {
 	} catch {
 		body = { code: res.status === 503 ? 'busy' : 'internal', message: `The server answered ${res.status}.` }
 	}
-	if (res.status === 401 && !quiet) signedOut()
+	if (res.status === 401 && !quiet) {
+		signedOut()
+		// what the server says is for programs
+		body = { ...body, message: 'Your session had ended.', fix: 'Sign in again, then try it once more.' }
+	}
 	return new ApiError(res.status, body, Number(res.headers.get('Retry-After')) || 0)
 }
 

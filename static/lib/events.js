@@ -25,8 +25,9 @@ const TYPES = ['hello', 'hb', 'fleet', 'run', 'question', 'answered', 'box', 'ac
  * since: when it came into that state; for all that is not live, when it was last live.
  */
 export const connection = signal({ state: 'connecting', since: Date.now(), slow: false })
+let lastHeard = 0
 /** When the server was last heard, ms. */
-export let heardAt = 0
+export const heardAt = () => lastHeard
 
 let source = null
 let heartbeatMs = 15_000
@@ -80,7 +81,7 @@ function open() {
 		es.addEventListener(type, (e) => {
 			if (source !== es) return
 			said = true
-			heardAt = Date.now()
+			lastHeard = Date.now()
 			receive(type, e)
 		})
 	es.onerror = () => source === es && lost()
@@ -198,7 +199,7 @@ export async function loadFocus() {
 		if (focus.peek()?.session !== name) return
 		applyWatch(watch, true)
 		// what the run did between the two answers is told again
-		position.feed = Math.min(position.feed || fleet.peek().feed, watch.feed)
+		position.feed = Math.min(position.feed || fleet.peek().feed || watch.feed, watch.feed)
 		open()
 	} catch (e) {
 		if (focus.peek()?.session !== name) return
@@ -210,7 +211,7 @@ export async function loadFocus() {
 function wake() {
 	if (!started || session.peek().state === 'out' || document.visibilityState !== 'visible') return
 	now.value = Date.now()
-	if (source && source.readyState === EventSource.OPEN && Date.now() - heardAt < heartbeatMs) return
+	if (source && source.readyState === EventSource.OPEN && Date.now() - lastHeard < heartbeatMs) return
 	fails = 0
 	open()
 	void resync(false)
@@ -228,7 +229,7 @@ function everySecond() {
 		}
 		return
 	}
-	if (source && heardAt && connection.peek().state === 'live' && Date.now() - heardAt > heartbeatMs * 2.5) {
+	if (source && lastHeard && connection.peek().state === 'live' && Date.now() - lastHeard > heartbeatMs * 2.5) {
 		setState('retrying')
 		open()
 		void resync(false)
@@ -258,6 +259,7 @@ function lead() {
 
 /** Called once somebody is signed in; again after signing in anew. */
 export function eventsStart() {
+	const again = started
 	if (!started) {
 		started = true
 		tabsStart(heardElsewhere, lead)
@@ -275,8 +277,8 @@ export function eventsStart() {
 	}
 	fails = 0
 	void begin()
-	if (focus.peek() && focus.peek().status !== 'ready') void loadFocus()
-	else if (fleet.peek().at) void resync(false)
+	if (['error', 'gone'].includes(focus.peek()?.status)) void loadFocus()
+	else if (again && fleet.peek().at) void resync(false)
 }
 
 /* The first opening waits a moment for the fleet, so that it is not sent twice. */

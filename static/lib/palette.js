@@ -68,7 +68,7 @@ export function Palette({ own, onClose }) {
 				onPointerMove=${() => i !== chosen && setAt(i)} onClick=${() => go(item)}>
 				<${Icon} name=${item.icon ?? 'arrow'} size=${18} class=${item.tone ? `tone-${item.tone}` : ''} />
 				<span class="palette-label">${item.foreign ? html`<${Foreign} text=${item.label} />` : item.label}</span>
-				${item.hint && html`<span class="palette-hint">${item.hint}</span>`}</li>`,
+				${item.hint && html`<span class=${`palette-hint${item.foreign ? '' : ' is-key'}`}>${item.hint}</span>`}</li>`,
 		)}</ul>
 		${!shown.length && html`<p class="fine" role="status">Nothing is called “${visible(query)}”.</p>`}
 	</${Dialog}>`

@@ -29,7 +29,7 @@ export function workedMs(run) {
 	const end = parse(run.finished_at)
 	if (end !== null) return end - from
 	if (!isActive(run)) return null
-	return Math.max(0, (connection.value.state === 'live' ? now.value : heardAt || now.value) - from)
+	return Math.max(0, (connection.value.state === 'live' ? now.value : heardAt() || now.value) - from)
 }
 
 /** All tokens of a usage, or null where none are reported. @param {any} u */
@@ -44,13 +44,16 @@ const usageTitle = (u) =>
 		? `Input ${count(u.input_tokens)}, output ${count(u.output_tokens)}, read from cache ${count(u.cache_read_tokens)}, written to cache ${count(u.cache_write_tokens)}`
 		: 'The agent does not report tokens'
 
+/** Whether tokens and cost say something: a script calls no model. @param {any} run */
+export const usesModel = (run) => run.agent !== 'script' || !!run.usage
+
 /** time · tokens · cost; a dash is "not known", never nought. @param {{run: any}} p */
 export const Meter = ({ run }) => {
 	const all = tokens(run.usage)
 	const cost = run.usage?.cost_usd
 	return html`<span class="meter num">
 		<span title="Time it has worked"><span class="sr-only">Time </span>${duration(workedMs(run))}</span>
-		<span title=${usageTitle(run.usage)}><span class="sr-only">Tokens </span>${all === null ? UNKNOWN : html`${count(all)}<span class="unit"> tok</span>`}</span>
-		<span title=${cost === undefined || cost === null ? 'The agent does not report a cost' : 'Cost as the agent reports it'}><span class="sr-only">Cost </span>${money(cost)}</span>
+		${usesModel(run) && html`<span title=${usageTitle(run.usage)}><span class="sr-only">Tokens </span>${all === null ? UNKNOWN : html`${count(all)}<span class="unit"> tok</span>`}</span>
+		<span title=${cost === undefined || cost === null ? 'The agent does not report a cost' : 'Cost as the agent reports it'}><span class="sr-only">Cost </span>${money(cost)}</span>`}
 	</span>`
 }

@@ -12,6 +12,7 @@ import { oneLine, plural, visible } from './text.js'
 import { ago, now } from './time.js'
 import { announce, Button, ButtonLink, Dialog, Foreign, Icon, IconButton, Mark, Menu, pageTitle, toast, Toasts } from './ui.js'
 import { draftDropAll } from './draft.js'
+import { useMedia } from './media.js'
 import { rememberSignedIn, SignInForm } from '../screens/signin.js'
 
 // --- theme ----------------------------------------------------------------------------------------
@@ -142,7 +143,9 @@ function Banner() {
 		return html`<div class="banner accent" role="status"><${Icon} name="refresh" /><p>A new version is on the server. What you have typed is kept.</p>
 			<${Button} small action=${() => location.reload()}>Load it</${Button}></div>`
 	if (trouble() !== 'banner') return null
-	const age = heardAt ? html` What you see is from ${ago(heardAt, Math.max(now.value, heardAt))}.` : ''
+	const heard = heardAt()
+	const when = heard && ago(heard, Math.max(now.value, heard))
+	const age = when ? ` What you see is from ${when === 'now' ? 'a moment ago' : when}.` : ''
 	if (connection.value.state === 'offline')
 		return html`<div class="banner wait" role="status"><${Icon} name="warn" /><p><strong>You are offline.</strong>${age} Nothing will be sent until you are back.</p></div>`
 	return html`<div class="banner wait" role="status"><${Icon} name="warn" /><p><strong>The server cannot be reached.</strong>${age} It is tried again and again.</p>
@@ -243,6 +246,33 @@ export const ShortcutTable = () =>
 export const KeysSwitch = () =>
 	html`<label class="switch"><input type="checkbox" checked=${keysOn.value} onChange=${(e) => setKeys(e.currentTarget.checked)} /><span>Single-key shortcuts</span></label>`
 
+/**
+ * What has the focus may go: a row that is removed, a button that has done its work. Then the nearest of what stood around
+ * it and is still there has it, and who goes by keys is not sent to the top of the page. No field, which would bring up a
+ * phone's keyboard.
+ */
+function keepFocus() {
+	let around = []
+	const note = (e) => {
+		around = []
+		for (let el = e.target; el; el = el.parentElement) around.push(el)
+	}
+	const seen = new MutationObserver(() => {
+		if (!around.length || around[0].isConnected || document.activeElement !== document.body) return
+		const left = around.find((el) => el.isConnected)
+		around = []
+		const can = 'a[href], button, [tabindex]'
+		const to = left.matches(can) ? left : (left.querySelector(can) ?? document.getElementById('main'))
+		to?.focus({ preventScroll: true })
+	})
+	document.addEventListener('focusin', note)
+	seen.observe(document.body, { childList: true, subtree: true })
+	return () => {
+		document.removeEventListener('focusin', note)
+		seen.disconnect()
+	}
+}
+
 // --- all of it ------------------------------------------------------------------------------------
 
 /** The title says how many wait, whoever set it; so does the badge of the installed app. */
@@ -275,17 +305,19 @@ function tell() {
 
 export function Frame({ children }) {
 	useEffect(() => effect(tell), [])
+	useEffect(keepFocus, [])
 	useEffect(() => {
 		document.addEventListener('keydown', onKey)
 		return () => document.removeEventListener('keydown', onKey)
 	}, [])
 	const inRun = route.value.name === 'run'
+	// what the sheet would not show is not made
+	const phone = useMedia('(max-width: 599.9px)')
 	return html`<div class=${`frame ${inRun ? 'in-run' : ''}`}>
 		<a class="skip" href="#main">Skip to content</a>
-		<${Rail} />
-		${!inRun && html`<${TopBar} />`}
+		${phone ? !inRun && html`<${TopBar} />` : html`<${Rail} />`}
 		<div class="content"><${Banner} />${children}</div>
-		${!inRun && html`<${BottomBar} />`}
+		${phone && !inRun && html`<${BottomBar} />`}
 		<${SignInSheet} />
 		${
 			sheet.value &&

@@ -9,6 +9,9 @@ const HIDDEN =
 /* a joiner between two emoji is how those are written, and no trick */
 const JOINED = /\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?\u200d(?=\p{Extended_Pictographic})/gu
 
+/** Whether all of it can be seen: most text is ASCII, and no more need be asked. @param {string} text */
+export const isPlain = (text) => /^[\t\n\x20-\x7e]*$/.test(text)
+
 /** U+202E for what that is. @param {string} c */
 export const escapeName = (c) => `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`
 
@@ -43,6 +46,12 @@ export function oneLine(text, n = 160) {
 	const line = (text ?? '').replace(/\s+/g, ' ').trim()
 	if (line.length <= n) return line
 	return `${Array.from(line.slice(0, n + 1)).slice(0, -1).join('')}…`
+}
+
+/** What the server says, as a sentence; names of fields at its beginning stay as they are. @param {string} text */
+export function sentence(text) {
+	const t = /^[a-z]+[_.:[]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)
+	return /[\p{L}\p{N})”]$/u.test(t) ? `${t}.` : t
 }
 
 /** "1 run", "3 runs". @param {number} n @param {string} one @param {string} [many] */

@@ -33,26 +33,36 @@ export function ago(ms, at) {
 	if (s < 3600) return `${Math.floor(s / 60)} min ago`
 	if (s < 86400) return `${Math.floor(s / 3600)} h ago`
 	if (s < 86400 * 7) return `${Math.floor(s / 86400)} d ago`
-	return dayFormat.format(ms)
+	return day(new Date(ms))
 }
-const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 
 /** "0:07", "12:41", "3:04:09": a length of time. @param {number|null} ms */
 export function duration(ms) {
 	if (ms === null || ms === undefined || Number.isNaN(ms)) return '—'
 	const s = Math.max(0, Math.floor(ms / 1000))
-	const two = (n) => String(n).padStart(2, '0')
 	const h = Math.floor(s / 3600)
 	return h ? `${h}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}` : `${Math.floor(s / 60)}:${two(s % 60)}`
 }
 
-const wholeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
-/** The moment itself, in the reader's zone. @param {number} ms */
-export const absolute = (ms) => wholeFormat.format(ms)
+// by hand: making formats of Intl took longer than all the rest of what begins a page
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sept', 'Oct', 'Nov', 'Dec']
+const two = (n) => String(n).padStart(2, '0')
+const day = (d) => `${d.getDate()} ${MONTHS[d.getMonth()]} ${d.getFullYear()}`
+const hours = (d) => `${two(d.getHours())}:${two(d.getMinutes())}`
+function zone(d) {
+	const m = -d.getTimezoneOffset()
+	if (m === 0) return 'UTC'
+	const past = Math.abs(m) % 60
+	return `UTC${m < 0 ? '−' : '+'}${Math.floor(Math.abs(m) / 60)}${past ? `:${two(past)}` : ''}`
+}
+/** "30 Nov 2026, 14:02:09 UTC+1": the moment itself, in the reader's zone. @param {number} ms */
+export function absolute(ms) {
+	const d = new Date(ms)
+	return `${day(d)}, ${hours(d)}:${two(d.getSeconds())} ${zone(d)}`
+}
 
-const clockFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 /** "14:02". @param {number} ms */
-export const clock = (ms) => clockFormat.format(ms)
+export const clock = (ms) => hours(new Date(ms))
 
 /** 950, "12.4k", "1.8M"; "—" for what nobody reported. @param {number|null|undefined} n */
 export function count(n) {

@@ -2,22 +2,27 @@
  * The parts that screens are made of. Native elements under all of them: button, dialog, details, input. None knows
  * a screen or a request.
  */
-import { html, signal, useEffect, useId, useLayoutEffect, useRef, useState } from './html.js'
+import { h, html, signal, useEffect, useId, useLayoutEffect, useRef, useState } from './html.js'
+import { ICONS } from './icons.js'
 import { STATES } from './strings.js'
-import { visible, visibleParts } from './text.js'
+import { isPlain, sentence, visible, visibleParts } from './text.js'
 import { absolute, ago, now, parse } from './time.js'
 
 /** @param {{name: string, size?: number, class?: string}} p */
-export const Icon = ({ name, size = 20, class: c = '' }) =>
-	html`<svg class=${`icon ${c}`} width=${size} height=${size} aria-hidden="true" focusable="false"><use href=${`/icons.svg#${name}`} /></svg>`
+export function Icon({ name, size = 20, class: c = '' }) {
+	const [viewBox, ...paths] = ICONS[name]
+	return h('svg', { class: `icon ${c}`, width: size, height: size, viewBox, 'aria-hidden': 'true' }, ...paths.map((p) => h('path', p)))
+}
 
 export const Mark = ({ size = 24 }) => html`<${Icon} name="mark" size=${size} class="mark" />`
 
 /** Text of an agent, a repository or a box, with hidden characters shown. @param {{text: string}} p */
 export const Foreign = ({ text }) =>
-	visibleParts(text ?? '').map((p) =>
-		typeof p === 'string' ? p : html`<span class="escape" title="A character that cannot be seen">${p.escape}</span>`,
-	)
+	isPlain(text ?? '')
+		? text
+		: visibleParts(text).map((p) =>
+				typeof p === 'string' ? p : html`<span class="escape" title="A character that cannot be seen">${p.escape}</span>`,
+			)
 
 // --- state ----------------------------------------------------------------------------------------
 
@@ -123,11 +128,20 @@ export function Field({ label, hint, error, optional, children, class: c = '' })
 export function TextArea({ value, onInput, onSubmit, maxHeight = 480, inputRef, ...rest }) {
 	const own = useRef(null)
 	const ref = inputRef ?? own
+	const fitted = useRef(false)
 	useLayoutEffect(() => {
-		const el = ref.current
-		el.style.height = 'auto'
-		el.style.height = `${Math.min(el.scrollHeight + 2, maxHeight)}px`
-		el.style.overflowY = el.scrollHeight + 2 > maxHeight ? 'auto' : 'hidden'
+		const fit = () => {
+			const el = ref.current
+			el.style.height = 'auto'
+			el.style.height = `${Math.min(el.scrollHeight + 2, maxHeight)}px`
+			el.style.overflowY = el.scrollHeight + 2 > maxHeight ? 'auto' : 'hidden'
+		}
+		if (fitted.current) return fit()
+		// empty it is as high as its rows; a text that is there at first is measured when the page is laid out anyway
+		if (!value) return
+		fitted.current = true
+		const frame = requestAnimationFrame(fit)
+		return () => cancelAnimationFrame(frame)
 	}, [value, maxHeight])
 	const key = (e) => {
 		if (e.key === 'Enter' && (e.metaKey || e.ctrlKey) && !e.isComposing && e.keyCode !== 229) {
@@ -143,11 +157,11 @@ export const InlineError = ({ error, title, retry, children }) =>
 	html`<div class="notice danger" role="alert">
 		<${Icon} name="warn" />
 		<div class="notice-text">
-			<p><strong>${title ?? error.message}</strong></p>
-			${title && error && html`<p>${error.message}</p>`}
-			${error?.fix && html`<p>${error.fix}</p>`}
+			<p><strong>${title ?? sentence(error.message)}</strong></p>
+			${title && error && html`<p>${sentence(error.message)}</p>`}
+			${error?.fix && html`<p>${sentence(error.fix)}</p>`}
 			${children}
-			${error?.requestId && html`<p class="fine">Request <code>${error.requestId}</code> <${CopyButton} text=${error.requestId} label="Copy id" /></p>`}
+			${error?.requestId && html`<p class="fine notice-id">Request <code>${error.requestId}</code><${CopyButton} text=${error.requestId} label="Copy the request’s id" iconOnly /></p>`}
 		</div>
 		${retry && html`<${Button} small action=${retry} icon="refresh">Try again</${Button}>`}
 	</div>`

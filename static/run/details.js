@@ -89,7 +89,7 @@ function BoxPart({ box }) {
 	return html`<${Part} title="Box" id="box" note=${boxIsGone(box) ? 'It is gone; what it wrote is kept.' : null}>
 		<dl class="run-facts list">
 			<${Fact} name="Name"><${Id} text=${box.name} /><//>
-			<${Fact} name="State">${box.state}${box.reason ? html`<span class="fine">, ${reasonWords(box.reason)}</span>` : ''}<//>
+			<${Fact} name="State"><span>${box.state}${box.reason ? html`<span class="fine">, ${reasonWords(box.reason)}</span>` : ''}</span><//>
 			<${Fact} name="Image">${box.image && visible(box.image)}<//>
 			<${Fact} name="Class">${box.class && html`${CLASSES[box.class] ?? box.class}<span class="fine block">${plural(box.cpus ?? 0, 'processor')}, ${binary(box.memory_bytes)} memory, ${binary(box.disk_bytes)} disk</span>`}<//>
 			<${Fact} name="Isolation">${box.isolation && html`${isolationWords(box.isolation)}${isolation && html`<span class="fine block">${isolation.means}</span>`}`}<//>

@@ -102,8 +102,8 @@ function Work({ run }) {
 				<${Icon} name="log" size=${18} class="file-icon" />
 				<span class="path"><strong>Log</strong><span class="file-what">Everything that was written, ${run.log_lines === undefined || run.log_lines === null ? '' : lineCount(run.log_lines)}</span></span>
 				<span class="file-size">${bytes(run.log_bytes)}</span>
-				<${ButtonLink} small icon="download" href=${logUrl(run, 'txt')} download="" aria-label="Download log as .txt">.txt<//>
-				<${ButtonLink} small icon="download" href=${logUrl(run, 'ndjson')} download="" aria-label="Download log as .ndjson">.ndjson<//>
+				<span class="file-gets"><${ButtonLink} small icon="download" href=${logUrl(run, 'txt')} download="" aria-label="Download log as .txt">.txt<//>
+				<${ButtonLink} small icon="download" href=${logUrl(run, 'ndjson')} download="" aria-label="Download log as .ndjson">.ndjson<//></span>
 			</div></li>
 		</ul>
 		${!patches.length && html`<p class="fine">${run.source === 'none' ? 'There was no tree, so there is no patch.' : isActive(run) ? 'The patch comes when a turn ends.' : 'Nothing was changed in the tree: there is no patch.'}</p>`}

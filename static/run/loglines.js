@@ -1,6 +1,6 @@
 /*
- * The lines of a log as far as they are here: chunks of 500 lines, fetched when they are looked at,
- * the longest unused ones dropped. It also knows how many screen rows each line takes, so that any line
+ * The lines of a log as far as they are here: chunks of 500 lines, fetched when they are looked at and the next one
+ * while one scrolls towards it, the longest unused ones dropped. It also knows how many screen rows each line takes, so that any line
  * has a place before it is here: one row a line, or with wrapping what its characters need (a line that
  * is not here counts as one row and is corrected when it comes). Knows nothing of the DOM.
  */
@@ -49,6 +49,9 @@ export class LogLines {
 		/** @type {Map<number, AbortController>} */
 		this.pending = new Map()
 		this.wanted = []
+		/** @type {number[]|null} the chunks that were looked at last */
+		this.looked = null
+		this.ahead = 0
 		this.opened = new Set()
 		this.stale = new Set()
 		this.rowsBefore = null
@@ -79,8 +82,19 @@ export class LogLines {
 			if (chunk) chunk.used = performance.now()
 			if (this.missing(i)) this.wanted.push(i)
 		}
+		const next = this.next(first, last)
+		if (next >= 0 && next * CHUNK < this.total && this.missing(next)) this.wanted.push(next)
 		for (const [i, abort] of this.pending) if (i < first - 1 || i > last + 1) abort.abort()
 		this.pump()
+	}
+
+	/* The chunk that comes into sight after those, the way one scrolls. */
+	next(first, last) {
+		const [a, b] = this.looked ?? [first, last]
+		if (first < a || last < b) this.ahead = -1
+		else if (first > a || last > b) this.ahead = 1
+		this.looked = [first, last]
+		return this.ahead < 0 ? first - 1 : this.ahead > 0 ? last + 1 : -1
 	}
 
 	missing(i) {

@@ -3,16 +3,15 @@
  * that a log of any length costs what is visible. It follows the end while one is at the end, and never
  * moves what one reads. The places of lines come from LogLines; search and buttons are log.js's.
  */
-import { ansiSpans } from './ansi.js'
-import { CUT_NOTE, LogLines } from './loglines.js'
+import { LogLines } from './loglines.js'
+import { fillText } from './logrow.js'
 
 /** Height of a screen row, as in run.css. */
 export const ROW = 20
+/* Rows beyond what is seen, above and below: a small step of scrolling finds them there. */
 const OVERSCAN = 4
 /* Browsers clamp elements somewhere above 17 million pixels; longer logs scroll in coarser steps. */
 const TALLEST = 16_000_000
-/* A row draws this many pieces at most: colours end there, text does not. */
-const PIECES = 12
 
 /**
  * @typedef {{follow: boolean, unseen: number, empty: boolean, error: Error|null}} LogState
@@ -109,6 +108,7 @@ export class LogView {
 		if (this.digits() !== this.wide) {
 			this.wide = this.digits()
 			this.space.style.setProperty('--digits', String(this.wide))
+			this.filled.clear()
 			this.measure()
 		}
 		this.space.style.height = `${Math.max(Math.min(this.lines.rows() * ROW, TALLEST), 1)}px`
@@ -196,6 +196,8 @@ export class LogView {
 
 	/* One who scrolls away from the end reads: the end goes on without them. */
 	scrolled() {
+		// only then have numbers to hold their place: that of each row costs something at every frame
+		this.box.classList.toggle('sideways', this.box.scrollLeft > 0)
 		const end = this.box.scrollHeight - this.box.clientHeight
 		if (Math.abs(this.box.scrollTop - (this.own ?? -1)) > 1) this.follow = this.box.scrollTop >= end - ROW
 		this.own = undefined
@@ -215,8 +217,9 @@ export class LogView {
 		this.goal = null
 		const top =
 			scale < 1 ? (box.scrollTop / Math.max(1, box.scrollHeight - height)) * (total - height) : box.scrollTop
-		const first = Math.max(0, lines.lineAt(top / ROW) - OVERSCAN)
-		const last = Math.min(lines.total, lines.lineAt((top + height) / ROW) + 1 + OVERSCAN)
+		const beyond = this.beyond(top, height)
+		const first = Math.max(0, lines.lineAt(top / ROW) - beyond)
+		const last = Math.min(lines.total, lines.lineAt((top + height) / ROW) + 1 + beyond)
 		const line = lines.lineAt(top / ROW)
 		this.top = { line, inside: top - lines.rowOf(line) * ROW }
 		lines.want(first, last)
@@ -225,6 +228,14 @@ export class LogView {
 		for (let n = first; n < last; n++) this.fillOnce(this.shown.get(n), n)
 		if (this.follow) this.seen = lines.total
 		this.tell()
+	}
+
+	/* Who flies over the log finds no row of the last step in the next one: those beyond come when it is over. */
+	beyond(top, height) {
+		const flies = Math.abs(top - (this.was ?? top)) > height
+		this.was = top
+		if (flies) this.draw()
+		return flies ? 0 : OVERSCAN
 	}
 
 	tell() {
@@ -282,49 +293,10 @@ export class LogView {
 		const picked = this.range && n >= this.range[0] && n <= this.range[1]
 		const name = `log-row${line ? '' : ' waits'}${line?.stream === 'stderr' ? ' err' : ''}${picked ? ' picked' : ''}`
 		if (row.className !== name) row.className = name
-		number.firstChild.data = String(n + 1)
+		number.firstChild.data = String(n + 1).padStart(this.wide)
 		if (this.stamps) row.dataset.stamp = line ? this.options.stamp(line.ms) : ''
-		text.replaceChildren(...(line ? this.pieces(line) : []))
-	}
-
-	pieces(line) {
-		const shown = this.lines.shown(line),
-			out = []
-		const spans = ansiSpans(shown)
-		const rest = spans.splice(PIECES)
-		if (rest.length) spans.push({ text: rest.map((s) => s.text).join(''), cls: '' })
-		for (const span of spans) out.push(...this.piece(span))
-		if (shown.length < line.text.length) {
-			const more = document.createElement('button')
-			more.type = 'button'
-			more.className = 'log-more'
-			more.textContent = `… ${(line.text.length - shown.length).toLocaleString()} more`
-			more.dataset.open = String(line.n)
-			out.push(more)
-		} else if (line.cut) {
-			const note = document.createElement('span')
-			note.className = 'log-cut'
-			note.textContent = CUT_NOTE
-			out.push(note)
-		}
-		return out
-	}
-
-	/* One span as nodes, with what is searched for marked. */
-	piece(span) {
-		const parts = this.query ? cut(span.text, this.query) : [span.text]
-		const nodes = parts.map((part, i) => {
-			if (i % 2 === 0) return document.createTextNode(part)
-			const mark = document.createElement('mark')
-			mark.textContent = part
-			return mark
-		})
-		if (!span.cls) return nodes
-		const e = document.createElement('span')
-		e.className = span.cls
-		if (span.title) e.title = span.title
-		e.append(...nodes)
-		return [e]
+		if (line) fillText(text, line, this.lines.shown(line), this.query)
+		else text.replaceChildren()
 	}
 
 	clicked(e) {
@@ -341,19 +313,4 @@ export class LogView {
 		this.setRange([from, to])
 		this.options.onPick(from, to)
 	}
-}
-
-/* Text between hits at even places, hits at odd ones; as the server searches: any case unless q has a capital. */
-function cut(text, q) {
-	const fold = q !== q.toLowerCase() ? (s) => s : (s) => s.toLowerCase()
-	const hay = fold(text),
-		needle = fold(q),
-		out = []
-	let at = 0
-	/* folding may change a text's length: then nothing is marked rather than the wrong thing */
-	if (!needle || hay.length !== text.length) return [text]
-	for (let i; (i = hay.indexOf(needle, at)) >= 0 && out.length < 20; at = i + needle.length)
-		out.push(text.slice(at, i), text.slice(i, i + needle.length))
-	out.push(text.slice(at))
-	return out
 }

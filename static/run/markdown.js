@@ -210,11 +210,17 @@ function tooMuch(text) {
 	return text.split(/\n\s*\n/).some((p) => p.length > PARAGRAPH && (p.match(/[[*_~`<]/g) ?? []).length > MARKS)
 }
 
+/* What may mean more than it says: a character or the beginning of a line. Most of what agents say has none of it. */
+const MARKUP = /[*_`~[\]<>#|\\&=@\t\r]|:\/\/|www\.|^(?: |[-+]|\d+[.)])| $/m
+
 /**
- * Markdown as vnodes.
+ * Markdown as vnodes. Text without any becomes paragraphs: the lexer, whose expressions a browser compiles when they are
+ * first used, takes longer for one line than all the rest of a page.
  * @param {string} text
  */
 export function markdown(text) {
+	if (text.length <= LONGEST && !MARKUP.test(text))
+		return text.split(/\n{2,}/).map((p) => p.trim() && h('p', null, visible(p.trim())))
 	if (!tooMuch(text)) {
 		try {
 			return blocks(new Lexer({ gfm: true, breaks: false }).lex(text), { depth: 0 })

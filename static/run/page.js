@@ -5,7 +5,9 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { connection, loadFocus, setFocus } from '../lib/events.js'
+import { useMedia } from '../lib/media.js'
 import { back, href, navigate } from '../lib/router.js'
+import { tokens, usesModel } from '../lib/run.js'
 import { applyWatch, focus, isActive, stateKey } from '../lib/store.js'
 import { oneLine } from '../lib/text.js'
 import { count, duration, money, now } from '../lib/time.js'
@@ -27,26 +29,13 @@ import {
 	useTitle,
 } from '../lib/ui.js'
 import { QuestionDock } from './question.js'
-import { elapsed, patchTotal, PatchStat, tokensOf } from './result.js'
+import { elapsed, patchTotal, PatchStat } from './result.js'
 import { Lazy } from './lazy.js'
 import { canTearDown, TeardownDialog } from './teardown.js'
 import { TraceTab } from './trace.js'
 import { visible } from './visible.js'
 
 const REFRESH_MS = 15_000
-
-/** Whether there is room for the details beside the trace. */
-function useWide() {
-	const query = useRef(null)
-	query.current ??= matchMedia('(min-width: 1280px)')
-	const [wide, set] = useState(query.current.matches)
-	useEffect(() => {
-		const change = (e) => set(e.matches)
-		query.current.addEventListener('change', change)
-		return () => query.current.removeEventListener('change', change)
-	}, [])
-	return wide
-}
 
 /* The height that is really there, also with a keyboard over the page: CSS has no unit for it. */
 function useVisualHeight() {
@@ -98,8 +87,11 @@ function Meter({ run }) {
 	const ms = elapsed(run, ticking ? now.value : now.peek())
 	return html`<dl class="run-meter">
 		<div><dt class="sr-only">Time</dt><dd title="Time">${duration(ms)}</dd></div>
-		<div><dt class="sr-only">Tokens</dt><dd title="Tokens">${count(tokensOf(run.usage))} tok</dd></div>
-		<div><dt class="sr-only">Cost</dt><dd title="Cost">${money(run.usage?.cost_usd)}</dd></div>
+		${
+			usesModel(run) &&
+			html`<div><dt class="sr-only">Tokens</dt><dd title="Tokens">${count(tokens(run.usage))} tok</dd></div>
+		<div><dt class="sr-only">Cost</dt><dd title="Cost">${money(run.usage?.cost_usd)}</dd></div>`
+		}
 	</dl>`
 }
 
@@ -122,8 +114,12 @@ const copyLink = async () => {
 	}
 }
 
+/* A new run with what this one was given. */
+const again = (run) => `${href.new()}?from=${run.session}`
+
 function Head({ run, onTearDown }) {
 	const can = canTearDown(run)
+	const over = !isActive(run) && run.state !== 'waiting'
 	return html`<header class="run-head">
 		<${IconButton} icon="left" label="Back to runs" action=${() => back(href.runs())} class="run-back" />
 		<div class="run-what">
@@ -132,10 +128,11 @@ function Head({ run, onTearDown }) {
 		</div>
 		<div class="run-actions">
 			<${CopyButton} text=${() => location.href} label="Copy link" />
+			${over && html`<${ButtonLink} small icon="refresh" href=${again(run)}>Run it again<//>`}
 			${can && html`<${Button} small kind="plain" class="danger-text" icon="gone" action=${onTearDown}>Tear down<//>`}
 		</div>
 		<div class="run-menu">
-			<${Menu} label="Actions" items=${[{ label: 'Copy link', icon: 'link', action: copyLink }, can && { label: 'Tear down…', icon: 'gone', danger: true, action: onTearDown }]} />
+			<${Menu} label="Actions" items=${[{ label: 'Copy link', icon: 'link', action: copyLink }, over && { label: 'Run it again', icon: 'refresh', href: again(run) }, can && { label: 'Tear down…', icon: 'gone', danger: true, action: onTearDown }]} />
 		</div>
 	</header>`
 }
@@ -185,6 +182,7 @@ function Ready({ f, tab, wide }) {
 	useCommands([
 		...tabsOf(f, wide).map((t) => ({ label: `This run: ${t.label.toLowerCase()}`, icon: TAB_ICONS[t.key], action: () => navigate(t.href, { replace: true }) })),
 		{ label: 'This run: copy link', icon: 'link', action: copyLink },
+		{ label: 'This run: run it again', icon: 'refresh', action: () => navigate(again(run)) },
 		...(canTearDown(run) ? [{ label: 'This run: tear down…', icon: 'gone', danger: true, action: () => setTearing(true) }] : []),
 	])
 	// on a phone the last tabs may be out of sight
@@ -225,7 +223,8 @@ const Failed = ({ error }) => html`<div class="run-none">
 
 /** @param {{session: string, tab: string}} p */
 export function RunPage({ session, tab }) {
-	const wide = useWide()
+	// whether there is room for the details beside the trace
+	const wide = useMedia('(min-width: 1280px)')
 	const f = focus.value
 	useVisualHeight()
 	useEffect(() => void setFocus(session), [session])

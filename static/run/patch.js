@@ -81,7 +81,7 @@ function Names({ files, onGo, viewed }) {
 				return html`<li key=${f.start}>
 					<a href=${`#${encodeURIComponent(f.path)}`} class=${viewed.has(f.path) ? 'seen' : ''} title=${f.path} onClick=${(e) => (e.preventDefault(), onGo(f))}>
 						<span class=${`change ${f.status}`} aria-hidden="true"></span>
-						<span class="path"><span class="dir">${visible(f.path.slice(0, cut))}</span>${visible(f.path.slice(cut))}</span>
+						<span class="path"><span class="dir">${visible(f.path.slice(0, cut))}</span><span class="base">${visible(f.path.slice(cut))}</span></span>
 						<${PatchStat} patch=${f} />
 					</a>
 				</li>`

@@ -9,6 +9,7 @@ import { draftDrop, draftGet, draftSet } from '../lib/draft.js'
 import { connection } from '../lib/events.js'
 import { href } from '../lib/router.js'
 import { applyRun, site } from '../lib/store.js'
+import { sentence } from '../lib/text.js'
 import { announce, Button, CopyButton, Icon, IconButton, TextArea, TimeAgo } from '../lib/ui.js'
 import { visible } from './visible.js'
 
@@ -85,7 +86,7 @@ function Problem({ state, retry }) {
 	if (state.name === 'bad') return html`<p class="q-error" role="alert">${state.error.message}</p>`
 	if (state.name === 'failed')
 		return html`<div class="q-error" role="alert">
-			<p><strong>Not sent.</strong> ${state.error.message} ${state.error.fix ?? ''} Your text is kept.</p>
+			<p><strong>Not sent.</strong> ${sentence(state.error.message)} ${sentence(state.error.fix ?? '')} Your text is kept.</p>
 			<${Button} small action=${retry} icon="refresh">Retry<//>
 		</div>`
 	return null

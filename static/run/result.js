@@ -5,18 +5,12 @@
 import { html } from '../lib/html.js'
 import { blobUrl } from '../lib/api.js'
 import { href } from '../lib/router.js'
+import { tokens, usesModel } from '../lib/run.js'
 import { boxIsGone, stateKey } from '../lib/store.js'
 import { REASONS, STATES } from '../lib/strings.js'
 import { plural } from '../lib/text.js'
 import { bytes, count, duration, money, parse } from '../lib/time.js'
 import { visible } from './visible.js'
-
-/** Tokens that went in and came out; null where nobody reported any. */
-export function tokensOf(usage) {
-	if (!usage) return null
-	const parts = [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens]
-	return parts.every((n) => n === null || n === undefined) ? null : parts.reduce((a, n) => a + (n ?? 0), 0)
-}
 
 /** "1 line", "100,000 lines", "3 files". @param {number} n */
 export const lineCount = (n, one = 'line') => `${n.toLocaleString('en')} ${n === 1 ? one : `${one}s`}`
@@ -68,7 +62,6 @@ const Fact = ({ name, children }) => html`<div class="run-fact"><dt>${name}</dt>
 export function ResultCard({ run, turn }) {
 	const { reason, detail } = why(run, turn)
 	const tone = STATES[stateKey(run)]?.tone ?? 'quiet'
-	const tokens = tokensOf(run.usage)
 	const files = run.files?.length ?? 0
 	const patch = patchTotal(run)
 	const bundles = run.bundles?.length ? run.bundles : run.bundle ? [run.bundle] : []
@@ -78,8 +71,7 @@ export function ResultCard({ run, turn }) {
 		<dl class="run-facts">
 			${run.exit_code !== null && run.exit_code !== undefined && html`<${Fact} name="Exit code"><span class="mono">${run.exit_code}</span><//>`}
 			<${Fact} name="Time">${duration(elapsed(run, Date.now()))}<//>
-			<${Fact} name="Tokens">${count(tokens)}<//>
-			<${Fact} name="Cost">${money(run.usage?.cost_usd)}<//>
+			${usesModel(run) && html`<${Fact} name="Tokens">${count(tokens(run.usage))}<//><${Fact} name="Cost">${money(run.usage?.cost_usd)}<//>`}
 		</dl>
 		<div class="result-out">
 			${

@@ -88,7 +88,7 @@ function Outcome({ it, live }) {
 	const code = it.result?.data?.exit_code
 	if (outcome === 'running')
 		return live
-			? html`<span class="tool-end run">running</span><${Ticking} since=${parse(it.row.ts)} />`
+			? html`<span class="tool-end going">running</span><${Ticking} since=${parse(it.row.ts)} />`
 			: html`<span class="tool-end">no result</span>`
 	const word = outcome === 'failed' ? (code ? `exit ${code}` : 'failed') : code === 0 ? 'exit 0' : 'ok'
 	return html`<span class=${`tool-end ${outcome}`}>${outcome === 'failed' ? '✕' : '✓'} ${word}</span>

@@ -11,9 +11,12 @@ import { groupTrace, sameItem } from './traceitems.js'
 import { ItemView } from './traceitem.js'
 import { TurnHead } from './turnhead.js'
 
-/* Items on the page at first, and more each time one asks; rows of one request. */
+/* Items on the page, and more each time one asks; rows of one request. */
 const STEP = 300
 const PAGE = 300
+/* Of these, the last ones are drawn first, then a few more above them with each frame, so that no frame is long. */
+const FIRST = 4
+const MORE = 6
 
 /* An item draws itself again only when it has other rows, or its turn has ended. */
 class Memo extends Component {
@@ -68,17 +71,24 @@ function Earlier({ more, hidden, onShow, box }) {
 	</div>`
 }
 
-/* What of the groups is on the page: the last `room` items. */
-function windowOf(groups, room) {
+/* The groups without their first `left` items. */
+function windowOf(groups, left) {
 	const out = []
-	let hidden = 0
-	for (let i = groups.length - 1; i >= 0; i--) {
-		const items = room > 0 ? groups[i].items.slice(-room) : []
-		hidden += groups[i].items.length - items.length
-		room -= items.length
-		if (items.length || room > 0) out.unshift({ ...groups[i], items, cut: items.length < groups[i].items.length })
+	for (const g of groups) {
+		if (left < g.items.length || left <= 0) out.push({ ...g, items: left > 0 ? g.items.slice(left) : g.items, cut: left > 0 })
+		left -= g.items.length
 	}
-	return { shown: out, hidden }
+	return out
+}
+
+/* How many of the first items are left out: those that nobody has asked for, and those that come with the next frames. */
+function useSlices(total, room) {
+	const hidden = Math.max(0, total - room)
+	const [coming, setComing] = useState(() => Math.max(0, total - FIRST))
+	useEffect(() => {
+		if (coming > hidden) setComing(coming - MORE)
+	})
+	return { hidden, left: Math.max(hidden, coming), all: () => setComing(0) }
 }
 
 /* Keeps the end in view while one is there; says how many rows came since one left. */
@@ -105,10 +115,9 @@ function useFollow(count) {
 		if (end) seen.current = count
 	}
 	useLayoutEffect(() => {
-		if (!following.current) return
-		seen.current = count
-		if (box.current) box.current.scrollTop = box.current.scrollHeight
+		if (following.current) seen.current = count
 	})
+	// what has grown is followed when the page has been laid out, not by laying it out for that
 	useEffect(() => {
 		const sizes = new ResizeObserver(
 			() => following.current && box.current && (box.current.scrollTop = box.current.scrollHeight),
@@ -125,15 +134,23 @@ export function TraceTab({ f }) {
 	const { run, trace, turns, questions } = f
 	const [room, setRoom] = useState(STEP)
 	const groups = useMemo(() => groupTrace(trace, run.agent === 'script'), [trace, run.agent])
-	const { shown, hidden } = windowOf(groups, room)
+	const { hidden, left, all } = useSlices(
+		groups.reduce((n, g) => n + g.items.length, 0),
+		room,
+	)
+	const shown = windowOf(groups, left)
 	const last = trace.length ? trace[trace.length - 1].seq : 0
 	const { box, away, unseen, onScroll, toEnd } = useFollow(last)
 	const turnOf = (n) => turns.find((t) => t.turn === n)
-	const whole = !f.more && !hidden
+	const whole = !f.more && !left
+	const more = (n) => {
+		setRoom(room + n)
+		all()
+	}
 	return html`<div class="trace">
 		<div class="pane-scroll" ref=${box} onScroll=${onScroll} tabindex="0" role="region" aria-label="Trace">
 			<div class="column">
-				<${Earlier} more=${f.more} hidden=${hidden} onShow=${(n) => setRoom(room + n)} box=${box} />
+				${left === hidden && html`<${Earlier} more=${f.more} hidden=${hidden} onShow=${more} box=${box} />`}
 				${whole && (!shown.length || shown[0].turn !== 1) && html`<${TurnHead} run=${run} n=${1} turn=${turnOf(1)} />`}
 				${shown.map(
 					(g) =>

@@ -3,7 +3,8 @@
  * are. Most text has none, and stays a string.
  */
 import { h } from '../lib/html.js'
+import { isPlain } from '../lib/text.js'
 import { Foreign } from '../lib/ui.js'
 
 /** @param {string} text */
-export const visible = (text) => (!text || /^[\t\n\x20-\x7e]*$/.test(text) ? text : h(Foreign, { text }))
+export const visible = (text) => (!text || isPlain(text) ? text : h(Foreign, { text }))

@@ -1,11 +1,14 @@
 /*
- * Who may ask besides you: API keys, and clients that you have connected. A key is shown once, in the dialog that
+ * Who may ask besides you: API keys, and clients that you have connected; and the secrets that the site uses for you
+ * (secrets.js). A key is shown once, in the dialog that
  * makes it; it is no draft and nothing keeps it. Ending one is a dialog, since nobody can undo it.
  */
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, post } from '../lib/api.js'
 import { oneLine, visible } from '../lib/text.js'
 import { Button, CopyButton, Dialog, EmptyState, Field, Foreign, Icon, InlineError, Notice, Skeleton, TimeAgo, toast, useTitle } from '../lib/ui.js'
+import { Snippets } from './clients.js'
+import { EnterSecret, Secret } from './secrets.js'
 import { LIFETIMES, lifetimeMs, SCOPES, scopeOf } from './scopes.js'
 
 const STATES = { active: ['check', 'ok', 'Active'], expired: ['clock', 'quiet', 'Expired'] }
@@ -113,12 +116,12 @@ function EndDialog({ title, word, name, then, path, body, onClose, onDone }) {
 	</${Dialog}>`
 }
 
-/** What GET says, and again. */
-function useList(path, member) {
+/** What GET says, or a member of it, and again. */
+function useList(path, member = '') {
 	const [state, setState] = useState({ list: null, error: null })
 	const load = () =>
 		get(path).then(
-			(a) => setState({ list: a[member], error: null }),
+			(a) => setState({ list: member ? a[member] : a, error: null }),
 			(error) => setState({ list: state.list, error }),
 		)
 	useEffect(() => void load(), [])
@@ -129,7 +132,10 @@ export function KeysScreen() {
 	useTitle('Keys')
 	const [keys, keysError, loadKeys] = useList('/keys.json', 'keys')
 	const [clients, clientsError, loadClients] = useList('/grants.json', 'grants')
+	const [snippets, snippetsError, loadSnippets] = useList('/clients.json')
+	const [secrets, secretsError, loadSecrets] = useList('/secrets.json', 'secrets')
 	const [making, setMaking] = useState(false)
+	const [entering, setEntering] = useState(null)
 	const [ending, setEnding] = useState(null)
 	const revoke = (k) =>
 		setEnding({ title: 'Revoke this key?', word: 'Revoke', name: k.title, path: '/revoke_key.json', body: { key_id: k.key_id }, onDone: loadKeys,
@@ -137,8 +143,11 @@ export function KeysScreen() {
 	const disconnect = (g) =>
 		setEnding({ title: 'Disconnect this client?', word: 'Disconnect', name: g.title, path: '/revoke_grant.json', body: { grant_id: g.grant_id }, onDone: loadClients,
 			then: 'Its access ends now. Runs it has started go on. It can ask you again.' })
+	const remove = (s) =>
+		setEnding({ title: 'Remove this secret?', word: 'Remove', name: s.title, path: '/secret_delete.json', body: { name: s.name }, onDone: loadSecrets,
+			then: s.site ? 'The site’s own is used from now on, also by runs that go on.' : 'What needs it fails from now on, also in runs that go on. It has to be entered once more to be used again.' })
 	return html`<main class="page keys" id="main" tabindex="-1">
-		<header class="page-head"><div><h1>Keys</h1><p class="page-sub">Who may use this site for you: programs with a key, and clients you have connected.</p></div></header>
+		<header class="page-head"><div><h1>Keys</h1><p class="page-sub">Who may use this site for you, and what the site may use for you.</p></div></header>
 		<section class="key-section" aria-labelledby="keys-title">
 			<div class="key-head"><h2 id="keys-title">API keys</h2><${Button} kind="primary" icon="plus" action=${() => setMaking(true)}>New key</${Button}></div>
 			${keysError && html`<${InlineError} title="The keys could not be loaded" error=${keysError} retry=${loadKeys} />`}
@@ -153,6 +162,17 @@ export function KeysScreen() {
 				: clients.length ? html`<ul class="box-list">${clients.map((g) => html`<${Client} key=${g.grant_id} of=${g} onRevoke=${disconnect} />`)}</ul>`
 				: html`<${EmptyState} icon="link" title="Nothing is connected"><p>A client that speaks MCP and OAuth connects by this site’s address alone: it sends you here, and you allow it or not.</p></${EmptyState}>`}
 		</section>
+		<section class="key-section" aria-labelledby="snippets-title">
+			<div class="key-head"><h2 id="snippets-title">Connect a client with a key</h2></div>
+			${snippetsError && html`<${InlineError} title="The settings could not be loaded" error=${snippetsError} retry=${loadSnippets} />`}
+			${snippets ? html`<${Snippets} of=${snippets} />` : !snippetsError && html`<${Skeleton} rows=${2} label="Loading the settings of clients" />`}
+		</section>
+		<section class="key-section" id="secrets" aria-labelledby="secrets-title">
+			<div class="key-head"><h2 id="secrets-title">Secrets</h2></div>
+			${secretsError && html`<${InlineError} title="The secrets could not be loaded" error=${secretsError} retry=${loadSecrets} />`}
+			${secrets ? html`<ul class="box-list">${secrets.map((s) => html`<${Secret} key=${s.name} of=${s} onEnter=${setEntering} onRemove=${remove} />`)}</ul>` : !secretsError && html`<${Skeleton} rows=${1} label="Loading secrets" />`}
+		</section>
+		${entering && html`<${EnterSecret} of=${entering} onClose=${() => setEntering(null)} onDone=${loadSecrets} />`}
 		${making && html`<${NewKey} onClose=${() => setMaking(false)} onMade=${loadKeys} />`}
 		${ending && html`<${EndDialog} ...${ending} onClose=${() => setEnding(null)} />`}
 	</main>`

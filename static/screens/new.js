@@ -20,7 +20,7 @@ const MAX_REPOS = 8
 const MOD = /^(Mac|iP)/.test(navigator.platform) ? '⌘' : 'Ctrl'
 const DEFAULT_AGENTS = [{ name: 'script', title: 'Shell script', ready: true }]
 const ABOUT = {
-	script: 'Runs what you write with bash in /workspace.',
+	script: 'Runs what you write with bash, in the working tree.',
 	claude: 'Reads the tree, edits, runs commands, asks when it must.',
 }
 
@@ -196,9 +196,9 @@ export function NewScreen() {
 			<${Choices} legend="Agent" name="agent" value=${agent} error=${errors.agent} onChange=${(v) => set({ agent: v, image: '' })}
 				items=${agents.map((a) => ({ value: a.name, label: a.title ?? a.name, what: a.ready ? ABOUT[a.name] : a.why }))} />
 			<${Choices} legend="Working tree" name="tree" value=${form.tree} onChange=${(tree) => set({ tree })} items=${[
-				{ value: 'none', label: 'None', what: 'An empty /workspace, or what the task names by host.' },
-				{ value: 'repos', label: 'Repositories', what: 'Cloned from a git host of this site.' },
-				{ value: 'upload', label: 'Upload', what: 'A tar of your tree, uncommitted work and all.' },
+				{ value: 'none', label: 'None', what: 'An empty /workspace, or a repository that the task names with its host.' },
+				{ value: 'repos', label: 'Repositories', what: 'Cloned from a git host, each into a folder of /workspace.' },
+				{ value: 'upload', label: 'Upload', what: 'A tar of your tree, uncommitted work and all, as /workspace/tree.' },
 			]} />
 			${form.tree === 'repos' && html`<div class="fold"><${Repos} form=${form} set=${set} errors=${errors} /></div>`}
 			${form.tree === 'upload' && html`<${TreeDrop} file=${file} onFile=${take} error=${errors.upload} progress=${progress} max=${site.value?.limits?.upload_bytes} />`}

@@ -2,7 +2,7 @@
  * The list of runs, which is home. What waits for a person is on top and is answered in place; then what works, then
  * the rest, newest first. Nothing moves under a pointer: while one is over the list, rows stay where they are.
  */
-import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
+import { Component, html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { connection, resync } from '../lib/events.js'
 import { href, navigate, route } from '../lib/router.js'
 import { Meter, Source, sourceText } from '../lib/run.js'
@@ -70,6 +70,17 @@ function RunRow({ run }) {
 	</li>`
 }
 
+/** A snapshot has each run anew: a row is drawn again where it says something else. */
+const words = (run) => JSON.stringify({ ...run, seq: 0 })
+class Row extends Component {
+	shouldComponentUpdate({ run }) {
+		return run !== this.props.run && words(run) !== words(this.props.run)
+	}
+	render({ run }) {
+		return html`<${RunRow} run=${run} />`
+	}
+}
+
 // --- what waits -----------------------------------------------------------------------------------
 
 /** One of the runs that wait. More than three are folded to a line, and one is open at a time. */
@@ -99,10 +110,23 @@ function NeedsYou({ list }) {
 		)}</div></section>`
 }
 
-const Group = ({ id, title, list }) =>
+/**
+ * How many rows of the list are drawn: none with the head of the screen, then a few with each frame, so that no frame is
+ * long; more where the browser knows by then how they are made.
+ */
+let room = 0
+function useRoom(wanted) {
+	const [, again] = useState(0)
+	useEffect(() => {
+		if (room < wanted) again((room += room < 16 ? 2 : 8))
+	})
+	return room
+}
+
+const Group = ({ id, title, list, count }) =>
 	list.length > 0 &&
-	html`<section class="group" aria-labelledby=${`g-${id}`}><h2 id=${`g-${id}`} class="group-title">${title} <span class="group-count">${list.length}</span></h2>
-		<ul class="run-list">${list.map((r) => html`<${RunRow} key=${r.session} run=${r} />`)}</ul></section>`
+	html`<section class="group" aria-labelledby=${`g-${id}`}><h2 id=${`g-${id}`} class="group-title">${title} <span class="group-count">${count}</span></h2>
+		<ul class="run-list">${list.map((r) => html`<${Row} key=${r.session} run=${r} />`)}</ul></section>`
 
 // --- where rows stand -----------------------------------------------------------------------------
 
@@ -226,6 +250,8 @@ export function RunsScreen() {
 	const found = useMemo(() => all.filter(matches(q)), [all, q])
 	const groups = useGroups(found.filter(filter), held)
 	const shown = groups.waiting.length + groups.working.length + groups.recent.length
+	const room = useRoom(shown)
+	const recent = groups.recent.slice(0, Math.max(0, room - groups.working.length))
 	const loaded = fleet.value.at > 0
 	const summary = [
 		waiting.value.length && `${plural(waiting.value.length, 'needs', 'need')} you`,
@@ -255,8 +281,8 @@ export function RunsScreen() {
 		}
 		<div class="groups" ...${hover}>
 			<${NeedsYou} list=${groups.waiting} />
-			<${Group} id="working" title="Working" list=${groups.working} />
-			<${Group} id="recent" title="Recent" list=${groups.recent} />
+			<${Group} id="working" title="Working" list=${groups.working.slice(0, room)} count=${groups.working.length} />
+			<${Group} id="recent" title="Recent" list=${recent} count=${groups.recent.length} />
 		</div>
 	</main>`
 }

@@ -4,7 +4,7 @@
 export const SCOPES = {
 	'run:read': { word: 'Look', means: 'See runs, logs, files and diffs. Change nothing.' },
 	'run:write': { word: 'Run things', means: 'Look; and start runs and sandboxes, answer questions, stop and tear down.' },
-	admin: { word: 'Everything', means: 'Run things; and make and revoke keys and connect clients.' },
+	admin: { word: 'Everything', means: 'Run things; make and revoke keys, connect clients and enter secrets.' },
 }
 
 /** The highest of a list. @param {string[]} list */
