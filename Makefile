@@ -80,7 +80,8 @@ $(B)/%.o: %.c
 # --- generated -----------------------------------------------------------------------------------
 GEN := $(B)/gen/queries.h
 QUERIES := $(sort $(wildcard sql/migrations/*.sql)) $(sort $(wildcard sql/queries/*.sql))
-$(B)/gen/queries.h: sql/sql2c.awk $(QUERIES)
+# the folders: a file that is gone, or has another name, is a change too
+$(B)/gen/queries.h: sql/sql2c.awk $(QUERIES) sql/migrations sql/queries
 	$(Q)mkdir -p $(@D) && awk -f sql/sql2c.awk $(QUERIES) >$@.tmp && mv $@.tmp $@
 $(call objs,$(BASE_SRC) $(MODEL_SRC) $(CGI_SRC) $(WORKERS_SRC) $(CLI_SRC)): | $(GEN)
 $(patsubst %.c,$(B)/%.o,$(wildcard */main_*.c)): | $(GEN)

@@ -8,7 +8,9 @@ demo: ## a task on this tree in a real box, start to end (CI=1: by itself, leave
 
 run: ## start the site and leave it up
 	$(release)
-	$(Q)deploy/stack up && deploy/stack status && echo 'signed in by:' && deploy/stack signin
+	$(Q)deploy/stack up && deploy/stack status
+	$(Q)echo 'in a browser, once, within 10 minutes:' && deploy/stack signin
+	$(Q)echo 'in this shell, for asb: eval "$$(deploy/stack env)"; for a coding agent: asb config --format claude'
 
 stop: ## stop the site; its state stays
 	$(Q)deploy/stack down

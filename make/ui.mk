@@ -1,7 +1,7 @@
-# The screens: static/ as it lies, with the libraries of static/vendor.list beside it.
+# The screens: static/ with the libraries of static/vendor.list; build/modules as it lies, build/static in fewer files.
 STATIC := build/static/VERSION
-$(STATIC): $(shell find static -type f) deploy/static deploy/npm-fetch
-	$(Q)deploy/static static build/static
+$(STATIC): $(shell find static -type f) deploy/static deploy/icons deploy/join deploy/npm-fetch
+	$(Q)deploy/static static build/modules build/static
 all: $(STATIC)
 static: $(STATIC) ## what nginx serves
 

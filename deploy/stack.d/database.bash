@@ -78,14 +78,14 @@ database_role() {
 }
 
 database_wait() {
-	local i
-	for i in $(seq 300); do
-		: "$i"
-		"$PG_BIN/pg_isready" -q -h "$RUN/pg" && return
-		sleep 0.1
+	local end=$((SECONDS + 30))
+	until "$PG_BIN/pg_isready" -q -h "$RUN/pg"; do
+		[ "$SECONDS" -lt "$end" ] || {
+			tail -n 20 "$STATE/logs/postgres.log" >&2
+			fail "PostgreSQL does not start"
+		}
+		sleep 0.02
 	done
-	tail -n 20 "$STATE/logs/postgres.log" >&2
-	fail "PostgreSQL does not start"
 }
 
 database_up() {

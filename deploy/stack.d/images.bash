@@ -48,7 +48,7 @@ image_up() {
 # image_own NAME --recipe FILE | --image REFERENCE | --dockerfile FILE: an image of a person's own. What it is made
 # of is kept as a recipe of the site, so that a newer asb-boxd gets into it too.
 image_own() {
-	local name=${1:-} how=${2:-} from=${3:-}
+	local name=${1:-} how=${2:-} from=${3:-} word
 	[[ $name =~ ^[a-z0-9][a-z0-9-]{0,40}$ ]] || fail "a name is of a-z, 0-9 and -"
 	[ ! -f "$repo/workers/box/images/$name.recipe" ] || fail "the name $name is one of ours"
 	[ $# = 3 ] || fail "image NAME --recipe FILE | --image REFERENCE | --dockerfile FILE"
@@ -58,11 +58,22 @@ image_own() {
 	--recipe)
 		[ -f "$from" ] || fail "no file $from"
 		grep -q '^file ' "$from" && fail "$from: files beside a recipe are for this repository's own"
+		# the root of another recipe gets files and nothing else: what would not be done is refused
+		word=$(grep -q '^from ' "$from" && sed -nE '/^(from|npm|warm) |^#|^$/!{s/ .*//p;q}' "$from") || true
+		[ -z "$word" ] || fail "$from: $word beside from; say like instead, with suite and packages"
 		cp "$from" "$STATE/recipes/$name.new"
 		;;
 	--image)
 		# oci:REFERENCE is create_sandbox's word for one of a registry; oci:/PATH is a folder
 		[[ $from =~ ^oci:[^./] ]] && from=${from#oci:}
+		if [[ $from == oci:/* ]]; then
+			# podman names what it takes of a folder after its path, where not every path is a name
+			[ -f "${from#oci:}/index.json" ] || fail "${from#oci:}: no folder of an OCI image"
+			tar -C "${from#oci:}" -cf "$STATE/recipes/$name.tar" .
+			from=$(podman pull -q "oci-archive:$STATE/recipes/$name.tar") || from=''
+			rm "$STATE/recipes/$name.tar"
+			[ -n "$from" ] || fail "podman cannot get $3"
+		fi
 		podman image exists "$from" || from=$(podman pull -q "$from") || fail "podman cannot get $3"
 		image_oci "$name" "$from" "$3"
 		;;

@@ -1,16 +1,18 @@
 # shellcheck shell=bash
-# The site's programs: copied, put under a supervisor of the site's own, started and watched until
-# they answer.
+# The site's programs: copied, described to the supervisor, started and watched until they answer.
 
-CHANGED=0
 repo=${repo:?}
+
+# What runs is older than what lies there, until an `up` has started it: one that failed on the way is made good by the
+# next. Said before the thing is changed.
+changed() { : >"$RUN/changed"; }
 
 # copy FROM TO: a new file in the old one's place only where they differ
 copy() {
 	cmp -s "$1" "$2" && return
 	install -m "$(stat -c %a "$1")" "$1" "$2.new"
+	changed
 	mv "$2.new" "$2"
-	CHANGED=1
 }
 
 programs_copy() {
@@ -38,106 +40,109 @@ copy_folder() {
 	local to=$STATE/lib/${1##*/}
 	[ -d "$1" ] || return 0
 	diff -rq "$1" "$to" >/dev/null 2>&1 && return
+	changed
 	rm -rf "$to.new" "${to:?}"
 	cp -r "$1" "$to.new"
 	chmod -R u=rwX,go=rX "$to.new"
 	mv "$to.new" "$to"
-	CHANGED=1
 }
 
 have() { [ -x "$STATE/lib/bin/$1" ]; }
 
-# program NAME PRIORITY STOP-SECONDS COMMAND...: a section of the supervisor's configuration
-program() {
-	local name=$1 priority=$2 stop=$3 who environment
-	shift 3
-	who=()
-	if [ "$ROOT" = 1 ] && [ "$name" != spawn ]; then
-		mapfile -t who < <(become "$name")
-	fi
-	environment="ASB_CONFIG=\"$STATE/conf/site.conf\",PATH=\"/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin\",LC_ALL=\"C.UTF-8\",TZ=\"UTC\""
-	case $name in
-	web | live) environment+=",ASB_DB_PASSFILE=\"$STATE/secrets/asb_$name.pass\",MCP_HTTP_TOKEN_FILE=\"$STATE/secrets/operator.token\"" ;;
-	worker) environment+=",ASB_DB_PASSFILE=\"$STATE/secrets/asb_worker.pass\"" ;;
+# As they are started; they are stopped as PROGRAMS_STOPPED says: asb-live before nginx, which carries the last
+# answer of each wait.
+PROGRAMS_STARTED=(spawn gate worker live web nginx rotate)
+PROGRAMS_STOPPED=(live nginx rotate web worker gate spawn)
+
+# Adds to `environment` what the program alone has; secrets are named by their files.
+program_environment() {
+	local secrets=$STATE/secrets more=()
+	environment+=("ASB_CONFIG=$STATE/conf/site.conf" PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TZ=UTC)
+	case $1 in web | live | worker | gate) environment+=("ASB_DB_PASSFILE=$secrets/asb_$1.pass") ;; esac
+	case $1 in
+	web | live) environment+=("MCP_HTTP_TOKEN_FILE=$secrets/operator.token") ;;
 	gate)
-		environment+=",ASB_DB_PASSFILE=\"$STATE/secrets/asb_gate.pass\",ASB_RECEIPT_KEY_FILE=\"$STATE/secrets/receipt.key\""
-		[ ! -f "$STATE/secrets/anthropic.key" ] ||
-			environment+=",ANTHROPIC_API_KEY_FILE=\"$STATE/secrets/anthropic.key\""
+		environment+=("ASB_RECEIPT_KEY_FILE=$secrets/receipt.key" "ASB_SEAL_KEY_FILE=$secrets/seal.key")
+		[ ! -f "$secrets/anthropic.key" ] || environment+=("ANTHROPIC_API_KEY_FILE=$secrets/anthropic.key")
 		;;
 	esac
-	[ -z "${ASB_PROGRAM_ENV:-}" ] || environment+=",$ASB_PROGRAM_ENV"
-	cat <<-END
-
-		[program:$name]
-		command=${who[*]} $*
-		environment=$environment
-		directory=$([ "$name" = postgres ] && echo "$STATE/pg" || echo "$STATE/conf")
-		umask=007
-		priority=$priority
-		autostart=$([ "$name" = postgres ] && echo true || echo false)
-		autorestart=true
-		startsecs=1
-		startretries=1000000
-		stopwaitsecs=$stop
-		stopsignal=$([ "$name" = postgres ] && echo INT || { [ "$name" = nginx ] && echo QUIT; } || echo TERM)
-		redirect_stderr=true
-		stdout_logfile=$STATE/logs/$name.log
-		stdout_logfile_maxbytes=10MB
-		stdout_logfile_backups=2
-	END
+	[ -z "${ASB_PROGRAM_ENV:-}" ] || mapfile -t more <<<"${ASB_PROGRAM_ENV%$'\n'}"
+	environment+=(${more[@]+"${more[@]}"})
 }
 
-# nginx and asb-live hold thousands of streams: as many descriptors as may be had without asking
-minfds() {
-	local hard
-	hard=$(ulimit -Hn)
-	if [ "$hard" = unlimited ] || [ "$hard" -gt 65536 ]; then
-		hard=65536
-	fi
-	echo "$hard"
+# run_script FILE COMMAND...: what s6-supervise runs
+run_script() {
+	local file=$1
+	shift
+	printf '#!/bin/sh\numask 007\nexec %s 2>&1\n' "${*@Q}" >"$file"
 }
 
-supervisor_conf() {
-	local names=() name
-	cat <<-END
-		; written by deploy/stack
-		[unix_http_server]
-		file=$RUN/supervisor.sock
-		chmod=0700
-		[supervisord]
-		nodaemon=false
-		identifier=asb-$SITE
-		pidfile=$RUN/supervisord.pid
-		logfile=$STATE/logs/supervisord.log
-		logfile_maxbytes=5MB
-		logfile_backups=1
-		childlogdir=$STATE/logs
-		directory=$STATE/conf
-		minfds=$(minfds)
-		[rpcinterface:supervisor]
-		supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
-		[supervisorctl]
-		serverurl=unix://$RUN/supervisor.sock
-	END
-	program postgres 10 60 "$PG_BIN/postgres -c config_file=$STATE/conf/postgresql.conf"
+# program NAME STOP-SECONDS COMMAND...: its folder for s6-supervise, and that of its logger. nginx writes its logs
+# itself, and rotate, which bounds those, says nothing.
+program() {
+	local name=$1 stop=$2 dir=$STATE/conf/programs.new/$1 folder=$STATE/conf signal=TERM orphan=TERM logger=log
+	local who=(setpriv --) environment=()
+	shift 2
+	case $name in
+	postgres) folder=$STATE/pg signal=INT orphan=INT ;;
+	nginx) signal=QUIT logger='' ;;
+	rotate) logger='' ;;
+	esac
+	[ "$ROOT" = 0 ] || [ "$name" = spawn ] || become "$name"
+	program_environment "$name"
+	mkdir -p "$dir/$logger"
+	# Who lost its s6-supervise ends; the one that the next s6-supervise starts waits for that at the lock.
+	run_script "$dir/run" s6-setlock lock env -C "$folder" "${environment[@]}" \
+		"${who[0]}" --pdeathsig "$orphan" "${who[@]:1}" "$@"
+	echo "SIG$signal" >"$dir/down-signal"
+	echo "${stop}000" >"$dir/timeout-kill"
+	[ "$name" = postgres ] || : >"$dir/down"
+	[ -n "$logger" ] || return 0
+	# -p: it ends with the last that writes to it, whatever it is told
+	run_script "$dir/log/run" setpriv --pdeathsig HUP -- s6-log -p -l 65536 n2 s10000000 "$STATE/logs/$name"
+	program_log "$name"
+}
+
+# logs/NAME.log is what the logger writes to at the time.
+program_log() {
+	local log=$STATE/logs/$1
+	[ ! -L "$log.log" ] || return 0
+	mkdir -p "$log"
+	# what an older checkout wrote is gone on with
+	[ ! -f "$log.log" ] || mv "$log.log" "$log/current"
+	rm -f "$log.log".[0-9]*
+	ln -s "$1/current" "$log.log"
+}
+
+# All of them, in conf/programs; DEFINED where that says something new.
+programs_define() {
+	local name stop new=$STATE/conf/programs.new
+	rm -rf "$new"
+	program postgres 60 "$PG_BIN/postgres" -c "config_file=$STATE/conf/postgresql.conf"
 	for name in spawn gate worker live web; do
 		have "asb-$name" || continue
-		case $name in
-		spawn) program spawn 20 10 "$STATE/lib/bin/asb-spawn" ;;
-		gate) program gate 30 10 "$STATE/lib/bin/asb-gate" ;;
-		worker) program worker 40 15 "$STATE/lib/bin/asb-worker" ;;
-		# stopped before nginx is, which carries the last answer of each wait
-		live) program live 70 10 "$STATE/lib/bin/asb-live" ;;
-		*) program "$name" 50 10 "$STATE/lib/bin/asb-$name" ;;
-		esac
-		names+=("$name")
+		stop=10
+		[ "$name" != worker ] || stop=15
+		program "$name" "$stop" "$STATE/lib/bin/asb-$name"
 	done
 	if [ -f "$STATE/conf/nginx.conf" ]; then
-		program nginx 60 10 "$STATE/lib/nginx/start $RUN/nginx.pid -e stderr -p $STATE/nginx -c $STATE/conf/nginx.conf"
-		program rotate 60 2 "$STATE/lib/nginx/rotate $STATE/nginx/access.log $RUN/nginx.pid"
-		names+=(nginx rotate)
+		program nginx 10 "$STATE/lib/nginx/start" "$RUN/nginx.pid" -e "$STATE/nginx/error.log" -p "$STATE/nginx" -c "$STATE/conf/nginx.conf"
+		program rotate 2 "$STATE/lib/nginx/rotate" "$RUN/nginx.pid" "$STATE"/nginx/{access,error}.log
+		[ -L "$STATE/logs/nginx.log" ] || {
+			rm -f "$STATE"/logs/{nginx,rotate}.log*
+			ln -s ../nginx/error.log "$STATE/logs/nginx.log"
+		}
 	fi
-	[ "${#names[@]}" = 0 ] || printf '\n[group:site]\nprograms=%s\n' "$(IFS=, && echo "${names[*]}")"
+	chmod 755 "$new"/*/run "$new"/*/log/run
+	DEFINED=0
+	if diff -rq "$new" "$STATE/conf/programs" >/dev/null 2>&1; then
+		rm -rf "$new"
+		return
+	fi
+	# shellcheck disable=SC2034 # supervisor.bash brings it into a tree that runs
+	DEFINED=1
+	rm -rf "$STATE/conf/programs"
+	mv "$new" "$STATE/conf/programs"
 }
 
 # nginx's templates: @NAME@ becomes this site's value
@@ -146,84 +151,34 @@ nginx_conf() {
 	door_conf >"$STATE/nginx/door.conf"
 	sed -f <(door_sed) -e "s|@PORT@|$PORT|g" -e "s|@URL@|$URL|g" -e "s|@STATE_DIR@|$STATE|g" -e "s|@RUN_DIR@|$RUN|g" \
 		-e "s|@LIB_DIR@|$STATE/lib|g" -e "s|@TEMP_DIR@|$STATE/nginx|g" -e "s|@SITE@|$SITE|g" \
-		"$STATE/lib/nginx/dev.conf.in" >"$STATE/conf/nginx.conf.new"
-	if ! cmp -s "$STATE/conf/nginx.conf.new" "$STATE/conf/nginx.conf"; then
-		CHANGED=1
-	fi
+		-e "s|^error_log stderr|error_log $STATE/nginx/error.log|" "$STATE/lib/nginx/dev.conf.in" >"$STATE/conf/nginx.conf.new"
+	cmp -s "$STATE/conf/nginx.conf.new" "$STATE/conf/nginx.conf" || changed
 	mv "$STATE/conf/nginx.conf.new" "$STATE/conf/nginx.conf"
 }
 
-supervisor_ctl() { supervisorctl -c "$STATE/conf/supervisord.conf" "$@"; }
-supervisor_is_up() {
-	[ -S "$RUN/supervisor.sock" ] && [[ $(supervisor_ctl pid 2>/dev/null) =~ ^[0-9]+$ ]]
-}
-
-supervisor_start() {
-	local i
-	nginx_conf
-	database_settings
-	supervisor_conf >"$STATE/conf/supervisord.conf.new"
-	if ! cmp -s "$STATE/conf/supervisord.conf.new" "$STATE/conf/supervisord.conf"; then
-		CHANGED=1
+programs_up() {
+	local name
+	if [ -e "$RUN/changed" ] && [ "$BEGUN" = 0 ]; then
+		say "programs or settings changed: restarting"
+		for name in "${PROGRAMS_STOPPED[@]}"; do program_stop "$name"; done
 	fi
-	if supervisor_is_up; then
-		mv "$STATE/conf/supervisord.conf.new" "$STATE/conf/supervisord.conf"
-		[ "$CHANGED" = 0 ] || supervisor_ctl update >/dev/null
+	for name in "${PROGRAMS_STARTED[@]}"; do program_start "$name"; done
+	if [ ! -f "$STATE/conf/nginx.conf" ] || ! have asb-web || programs_wait; then
+		rm -f "$RUN/changed"
 		return
 	fi
-	mv "$STATE/conf/supervisord.conf.new" "$STATE/conf/supervisord.conf"
-	# what a supervisor that was killed left behind
-	proof_sweep
-	rm -f "$RUN/supervisor.sock" "$RUN/supervisord.pid"
-	database_make
-	# descriptors 8 and 9 are our locks
-	(cd / && without_settings supervisord -c "$STATE/conf/supervisord.conf" 8>&- 9>&- >>"$STATE/logs/supervisord.log" 2>&1) || {
-		tail -n 5 "$STATE/logs/supervisord.log" >&2
-		fail "the supervisor does not start"
-	}
-	for i in $(seq 100); do
-		: "$i"
-		supervisor_is_up && return
-		sleep 0.1
-	done
-	tail -n 20 "$STATE/logs/supervisord.log" >&2
-	fail "the supervisor does not start"
-}
-
-supervisor_stop() {
-	local pid i
-	# shellcheck disable=SC2034 # proof.bash looks for it
-	PG_SHM=$(awk 'NR == 7 { print $2 }' "$STATE/pg/postmaster.pid" 2>/dev/null || true)
-	supervisor_is_up || return 0
-	pid=$(supervisor_ctl pid)
-	supervisor_ctl shutdown >/dev/null
-	for i in $(seq 900); do
-		: "$i"
-		[ -e "/proc/$pid" ] || return 0
-		sleep 0.1
-	done
-	say "the supervisor did not stop within 90 s"
-}
-
-programs_up() {
-	local i
-	grep -q '^\[group:site\]' "$STATE/conf/supervisord.conf" || return 0
-	if [ "$CHANGED" = 1 ] && [[ $(supervisor_ctl status 'site:*') = *RUNNING* ]]; then
-		say "programs or settings changed: restarting"
-		supervisor_ctl restart 'site:*' >/dev/null
-	elif ! supervisor_ctl start 'site:*' >"$STATE/logs/start.log" 2>&1 &&
-		grep -v 'already started' "$STATE/logs/start.log" | grep -q ERROR; then
-		cat "$STATE/logs/start.log" >&2
-	fi
-	[ -f "$STATE/conf/nginx.conf" ] && have asb-web || return 0
-	for i in $(seq 150); do
-		: "$i"
-		[ "$(curl -s -o /dev/null -w '%{http_code}' --max-time 2 -H "Host: ${URL#*://}" "http://127.0.0.1:$PORT/healthz")" != 200 ] || return 0
-		sleep 0.2
-	done
-	supervisor_ctl status >&2 || true
-	for i in web live worker spawn nginx; do
-		[ ! -s "$STATE/logs/$i.log" ] || { say "$i:"; tail -n 5 "$STATE/logs/$i.log" >&2; }
+	programs_status >&2
+	for name in "${PROGRAMS_STARTED[@]}"; do
+		[ ! -s "$STATE/logs/$name.log" ] || { say "$name:"; tail -n 5 "$STATE/logs/$name.log" >&2; }
 	done
 	fail "the site does not answer at $URL/healthz"
+}
+
+# Until the site answers, through nginx and asb-web from its database; 30 s at most
+programs_wait() {
+	local end=$((SECONDS + 30))
+	until [ "$(curl -s -o /dev/null -w '%{http_code}' --max-time 2 -H "Host: ${URL#*://}" "http://127.0.0.1:$PORT/healthz")" = 200 ]; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.05
+	done
 }

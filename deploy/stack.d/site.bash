@@ -47,18 +47,15 @@ uid_of() {
 	esac
 }
 
-# become NAME: the command, a word a line, that runs another as the program's uid and group, without a way
-# back. The site's group (web's) is what lets a program make its socket in RUN and nginx reach web and live.
+# become NAME: sets `who` to the command that runs another as the program's uid and group, without a way back. The
+# site's group (web's) is what lets a program make its socket in RUN and nginx reach web and live.
 become() {
-	local id
+	local id group groups=(--clear-groups)
 	id=$(uid_of "$1")
-	if [ "$1" = postgres ]; then
-		printf '%s\n' setpriv --reuid "$id" --regid "$(id -g postgres)" --clear-groups --no-new-privs --
-	elif [ "$id" = "$UID_BASE" ]; then
-		printf '%s\n' setpriv --reuid "$id" --regid "$id" --clear-groups --no-new-privs --
-	else
-		printf '%s\n' setpriv --reuid "$id" --regid "$id" --groups "$UID_BASE" --no-new-privs --
-	fi
+	group=$id
+	[ "$1" != postgres ] || group=$(id -g postgres)
+	[ "$1" = postgres ] || [ "$id" = "$UID_BASE" ] || groups=(--groups "$UID_BASE")
+	who=(setpriv --reuid "$id" --regid "$group" "${groups[@]}" --no-new-privs --)
 }
 # Runs it without the caller's ASB_ variables: they would go before the site's own settings. `make` exports
 # ASB_CACHE_DIR, tests all that `stack env` says.
@@ -70,7 +67,7 @@ without_settings() {
 # as NAME COMMAND...
 as() {
 	local who=()
-	[ "$ROOT" = 0 ] || mapfile -t who < <(become "$1")
+	[ "$ROOT" = 0 ] || become "$1"
 	shift
 	${who[@]+"${who[@]}"} "$@"
 }
@@ -81,8 +78,9 @@ own() { # own NAME MODE PATH...
 	[ "$ROOT" = 0 ] || chown "$(uid_of "$owner")" "$@"
 }
 
+port_is_quiet() { [ -z "$(ss -Hltn "sport = :$1")" ]; }
 port_is_free() {
-	[ -z "$(ss -Hltn "sport = :$1")" ] && ! grep -qsx "PORT=$1" "$SITES"/*.site
+	port_is_quiet "$1" && ! grep -qsx "PORT=$1" "$SITES"/*.site
 }
 
 # The first range of uids and the first port that no other site has, under one lock. A site whose
@@ -94,7 +92,8 @@ site_claim() {
 	flock 8
 	if [ -f "$claim" ]; then
 		site_load
-		if supervisor_is_up || [ -z "$(ss -Hltn "sport = :$PORT")" ]; then
+		# who holds it may be what a killed supervisor left
+		if supervisor_is_up || port_is_quiet "$PORT" || { proof_sweep && port_is_quiet "$PORT"; }; then
 			exec 8>&-
 			return
 		fi
@@ -181,8 +180,7 @@ model_key_take() {
 	unset ANTHROPIC_API_KEY ANTHROPIC_API_KEY_FILE
 	printf '%s\n' "${ANTHROPIC_BASE_URL:-}" >"$STATE/conf/anthropic.url"
 	own gate 0600 "$key.new"
-	# shellcheck disable=SC2034 # programs.bash restarts then
-	cmp -s "$key.new" "$key" || CHANGED=1
+	cmp -s "$key.new" "$key" || changed
 	mv "$key.new" "$key"
 }
 
@@ -190,6 +188,7 @@ site_settings() {
 	local conf=$STATE/conf/site.conf
 	secret_once web operator.token
 	secret_once gate receipt.key
+	secret_once gate seal.key
 	# the one secret that two programs know
 	own web 0640 "$STATE/secrets/operator.token"
 	[ "$ROOT" = 0 ] || chgrp "$(uid_of live)" "$STATE/secrets/operator.token"
@@ -210,10 +209,7 @@ site_settings() {
 		[ -z "${ASB_SETTINGS:-}" ] || printf '%s\n' "$ASB_SETTINGS"
 	} >"$conf.new"
 	chmod 644 "$conf.new"
-	if ! cmp -s "$conf.new" "$conf"; then
-		# shellcheck disable=SC2034 # programs.bash restarts then
-		CHANGED=1
-	fi
+	cmp -s "$conf.new" "$conf" || changed
 	mv "$conf.new" "$conf"
 }
 
@@ -221,6 +217,9 @@ site_env() {
 	printf 'export %s=%q\n' ASB_SITE "$SITE" ASB_URL "$URL" ASB_TOKEN_FILE "$STATE/secrets/operator.token" \
 		ASB_STATE_DIR "$STATE" ASB_RUN_DIR "$RUN" ASB_CACHE_DIR "$CACHE" ASB_LIB_DIR "$STATE/lib" \
 		ASB_UID_BASE "$UID_BASE"
+	# asb; once, however often this is evaluated
+	# shellcheck disable=SC2016 # the shell that evaluates it has its own PATH
+	printf 'case ":$PATH:" in *:%q:*) ;; *) export PATH=%q:"$PATH" ;; esac\n' "$STATE/lib/bin" "$STATE/lib/bin"
 }
 
 # The token goes by stdin, since a command line can be read by everyone.
