@@ -6,7 +6,7 @@ language=${language:?}
 program() {
 	case $1 in
 	files) echo "plain " ;;
-	patience) case $language in java | go) echo 15 ;; *) echo 3 ;; esac ;;
+	patience) case $language in java | go) echo 45 ;; *) echo 3 ;; esac ;;
 	version) case $language in javascript) echo 1.1.3 ;; bash) echo "tree v2" ;; go) echo v1.0.0 ;; java) echo 1.0 ;; *) echo 1.0.0 ;; esac ;;
 	*) "program_$language" "$1" ;;
 	esac
@@ -23,6 +23,8 @@ program_python() {
 	case $1 in
 	package) echo 'asb-greeting==1.0.0 asb-greeting@http://127.0.0.1:1/a.whl' ;;
 	hello) echo 'print("hello")' ;;
+	version_of) echo 'import sys; print(sys.version)' ;;
+	promised) echo '^3\.(1[2-9]|[2-9][0-9])\.' ;;
 	keep) echo 'x = 41; open("kept", "w").write("from before")' ;;
 	kept) echo 'print(open("kept").read() + (", and nothing else" if "x" not in globals() else " and x"))' ;;
 	used) echo 'import asb_greeting; print(asb_greeting.VERSION)' ;;
@@ -43,6 +45,8 @@ program_javascript() {
 	case $1 in
 	package) echo 'left-pad@1.1.3 left-pad@http://127.0.0.1:1/a.tgz' ;;
 	hello) echo 'console.log("hello")' ;;
+	version_of) echo 'console.log(process.version)' ;;
+	promised) echo '^v22\.' ;;
 	keep) echo 'globalThis.x = 41; require("fs").writeFileSync("kept", "from before")' ;;
 	kept) echo 'console.log(require("fs").readFileSync("kept", "utf8") + (typeof x === "undefined" ? ", and nothing else" : " and x"))' ;;
 	used) echo 'console.log(require("left-pad/package.json").version)' ;;
@@ -63,6 +67,8 @@ program_bash() {
 	case $1 in
 	package) echo 'tree tree=http://127.0.0.1:1/' ;;
 	hello) echo 'echo hello' ;;
+	version_of) echo 'echo "$BASH_VERSION"' ;;
+	promised) echo '^5\.' ;;
 	keep) echo 'x=41; printf "from before" >kept' ;;
 	kept) echo 'echo "$(cat kept)${x- and nothing else}" | sed "s/before and/before, and/"' ;;
 	used) echo 'tree --version | cut -c 1-7' ;;
@@ -82,6 +88,8 @@ program_go() {
 	case $1 in
 	package) echo 'example.test/greeting@v1.0.0 example.test/greeting@http://127.0.0.1:1/' ;;
 	hello) go_main fmt 'fmt.Println("hello")' ;;
+	version_of) go_main "fmt runtime" 'fmt.Println(runtime.Version())' ;;
+	promised) echo '^go1\.(2[3-9]|[3-9][0-9])' ;;
 	keep) go_main os 'os.Setenv("x", "41"); os.WriteFile("kept", []byte("from before"), 0o644)' ;;
 	kept) go_main "fmt os" 'b, _ := os.ReadFile("kept"); if os.Getenv("x") == "" { fmt.Println(string(b) + ", and nothing else") }' ;;
 	used) go_main "fmt example.test/greeting" 'fmt.Println(greeting.Version)' ;;
@@ -103,6 +111,8 @@ program_java() {
 	case $1 in
 	package) echo 'test.example:greeting:1.0 test.example:greeting:http://127.0.0.1:1' ;;
 	hello) java_main 'System.out.println("hello");' ;;
+	version_of) java_main 'System.out.println(System.getProperty("java.version"));' ;;
+	promised) echo '^21\.' ;;
 	keep) java_main 'System.setProperty("x", "41"); Files.writeString(Path.of("kept"), "from before");' ;;
 	kept) java_main 'System.out.println(Files.readString(Path.of("kept")) + (System.getProperty("x") == null ? ", and nothing else" : " and x"));' ;;
 	used) java_main 'System.out.write(Main.class.getResourceAsStream("/greeting.txt").readAllBytes()); System.out.flush();' ;;
@@ -132,6 +142,7 @@ project() {
 		;;
 	javascript)
 		printf '{"name":"p","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"p","version":"1.0.0","dependencies":{"left-pad":"1.1.3"}},"node_modules/left-pad":{"version":"1.1.3"}}}' >"$1/package-lock.json"
+		printf '{"name":"p","version":"1.0.0","dependencies":{"left-pad":"1.1.3"}}' >"$1/package.json"
 		printf 'const test = require("node:test"), assert = require("assert"), pad = require("left-pad");\ntest("pads", () => assert.equal(pad("5", 3, "0"), "005"));\ntest("older", () => assert.equal(require("left-pad/package.json").version, "1.1.3"));\ntest("is wrong", () => assert.equal(pad("5", 1), "6"));\ntest("later", { skip: true }, () => {});\n' >"$1/pad.test.js"
 		;;
 	go)

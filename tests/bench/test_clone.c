@@ -2,9 +2,11 @@
  * bench clone, three things in turns on the same machine: a fresh microVM from nothing to its
  * answer to ATTACH (disk copy included, QEMU alone); on the site that with-site names, a job from
  * its row to the end of the first process that the box runs, which is a script of `true`; and
- * `podman run` of the same image's `true`. `ratio` is the first by the third.
+ * `podman run` of the same image's `true`. `ratio` is the first by the third. On a site with a
+ *pool: jobs alone, each of which takes its box out of it.
  *
  *	test_clone [ROUNDS] [PODMAN-ARGUMENT...]     the arguments end with the image and command
+ *	test_clone pool [ROUNDS]
  */
 #include <sys/resource.h>
 
@@ -102,8 +104,32 @@ static void job_once(struct cli *cli, double step[STEP__COUNT])
 	bench_teardown(cli, session);
 }
 
+static void print_steps(double steps[STEP__COUNT][ROUNDS_MAX], size_t n)
+{
+	for (int s = 0; s < STEP__COUNT; s++)
+		(void)printf(" %s=%.0f", step_names[s], bench_rank(steps[s], n, 50));
+}
+
+static void bench_pooled(struct cli *cli, size_t n)
+{
+	static double steps[STEP__COUNT][ROUNDS_MAX];
+	double step[STEP__COUNT];
+
+	for (size_t i = 0; i < n + 1; i++) { /* the first only brings pages in */
+		bench_pool_settle(cli, 1);
+		job_once(cli, step);
+		for (int s = 0; i && s < STEP__COUNT; s++)
+			steps[s][i - 1] = step[s];
+	}
+	(void)printf("bench clone from=pool");
+	print_steps(steps, n);
+	(void)printf(
+		" claimed=%" PRId64 " n=%zu\n", bench_pool_number(cli, "last_hour", "claimed"), n);
+}
+
 int main(int argc, char **argv)
 {
+	bool pool = argc > 1 && !strcmp(argv[1], "pool");
 	static double hello[ROUNDS_MAX], podman[ROUNDS_MAX], cpu[ROUNDS_MAX];
 	static double steps[STEP__COUNT][ROUNDS_MAX];
 	double step[STEP__COUNT], hello_p50, podman_p50;
@@ -113,12 +139,17 @@ int main(int argc, char **argv)
 	struct vms v;
 	size_t n;
 
-	if (argc > 1 && !text_to_i64(argv[1], 1, ROUNDS_MAX, &rounds)) {
-		(void)fprintf(stderr, "usage: test_clone [ROUNDS] [PODMAN-ARGUMENT...]\n");
+	if (argc > 1 + pool && !text_to_i64(argv[1 + pool], 1, ROUNDS_MAX, &rounds)) {
+		(void)fprintf(stderr, "usage: test_clone [pool] [ROUNDS] [PODMAN-ARGUMENT...]\n");
 		return 2;
 	}
 	n = (size_t)rounds;
 	bench_open(&cli);
+	if (pool) {
+		bench_pooled(&cli, n);
+		bench_close(&cli);
+		return 0;
+	}
 	vms_init(&v);
 	vms_template(&v);
 	podman_argv = POOL_ARRAY(v.pool, const char *, (size_t)argc + 1);
@@ -136,8 +167,7 @@ int main(int argc, char **argv)
 	hello_p50 = bench_rank(hello, n, 50);
 	podman_p50 = bench_rank(podman, n, 50);
 	(void)printf("bench clone hello_ms_p50=%.0f", hello_p50);
-	for (int s = 0; s < STEP__COUNT; s++)
-		(void)printf(" %s=%.0f", step_names[s], bench_rank(steps[s], n, 50));
+	print_steps(steps, n);
 	(void)printf(" podman_ms_p50=%.0f ratio=%.2f hello_ms_min=%.0f hello_ms_max=%.0f "
 		     "cpu_ms_p50=%.0f n=%" PRId64 "\n",
 		podman_p50, podman_p50 > 0 ? hello_p50 / podman_p50 : 0, hello[0], hello[n - 1],

@@ -80,35 +80,6 @@ static const char *sandbox_run(struct cli *cli, const char *id, const char *code
 	return pool_strdup(cli->pool, cli_text(result, "stdout"));
 }
 
-/* What pool_status says: pooled, creating; or last_hour's claimed. */
-static int64_t pool_number(struct cli *cli, const char *in, const char *name)
-{
-	CLEANUP(json) struct json_object *pool = NULL;
-	struct err err = {0};
-	int64_t n = 0;
-
-	if (!http_get_json(cli->http, "/pool_status.json", &pool, &err))
-		bench_fail("pool_status", &err);
-	(void)json_get_i64(in ? json_get(pool, in) : pool, name, &n);
-	return n;
-}
-
-/* Full, and nothing is being made that would be measured along. */
-static void pool_settle(struct cli *cli, int64_t pooled)
-{
-	const double until = bench_now_ms() + WAIT_MS;
-	struct err err = {0};
-
-	while (pool_number(cli, NULL, "pooled") < pooled || pool_number(cli, NULL, "creating")) {
-		if (bench_now_ms() > until) {
-			(void)err_set(&err, ERR_TIMEOUT, "the pool does not fill");
-			bench_fail("pool", &err);
-		}
-		(void)usleep(50000);
-	}
-	(void)usleep(300000);
-}
-
 static double podman_once(const char *const *argv)
 {
 	struct child c = {.argv = argv, .env = (const char *const *)environ};
@@ -146,7 +117,7 @@ static void bench_create(struct cli *cli, const char *from, size_t n, const char
 		double start;
 
 		if (pool)
-			pool_settle(cli, 1);
+			bench_pool_settle(cli, 1);
 		start = bench_now_ms();
 		id = sandbox_create(cli);
 		ours[at] = bench_now_ms() - start;
@@ -154,7 +125,7 @@ static void bench_create(struct cli *cli, const char *from, size_t n, const char
 		peer[at] = podman_once(podman);
 	}
 	(void)snprintf(more, sizeof(more), " from=%s claimed=%lld", from,
-		(long long)pool_number(cli, "last_hour", "claimed"));
+		(long long)bench_pool_number(cli, "last_hour", "claimed"));
 	result_print("create", ours, peer, n, more);
 }
 

@@ -50,6 +50,6 @@ exec_member() { cat "$work/exec/$1"; }
 exec_argv() { exec_request "{\"session\":\"$1\",\"argv\":$2,\"wait_ms\":60000}"; } # exec_argv RUN JSON
 # exec_code RUN CODE [MORE]: a bash script in the run's box; its stdout is printed
 exec_code() {
-	exec_request "{\"session\":\"$1\",\"code\":$(json_text "$2"),\"wait_ms\":60000${3:+,$3}}"
+	exec_request "{\"session\":\"$1\",\"code\":$(json_text "$2"),\"wait_ms\":110000${3:+,$3}}"
 	exec_member stdout
 }

@@ -19,13 +19,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
-	return 0;
-}
-
 static const char *delegate(struct pool *pool)
 {
 	struct answer a =
@@ -453,5 +446,5 @@ int main(void)
 		cmocka_unit_test(test_headers_everywhere),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

@@ -344,6 +344,42 @@ static void test_freeze_and_thaw(void **state)
 	}
 }
 
+/* One whose first thread has ended, and another works on: to the kernel's list a zombie. */
+static void test_first_thread_gone(void **state)
+{
+	static const char program[] =
+		"import ctypes,threading,time\\n"
+		"def work():\\n"
+		" while True: open('loop','a').write('x'); time.sleep(0.02)\\n"
+		"threading.Thread(target=work).start()\\n"
+		"ctypes.CDLL(None).syscall(60,0)"; /* exit, of this thread alone */
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct boxd_peer p;
+		const char *exit;
+
+		boxd_open(&p, both[i]);
+		boxd_say(&p, WIRE_EXEC, 1,
+			"{\"argv\":[\"python3\",\"-c\",\"%s\"],\"cwd\":\"%s\",\"user\":\"agent\","
+			"\"lane\":\"drive\"}",
+			program, p.dir);
+		(void)boxd_expect(&p, WIRE_STARTED, 1);
+		boxd_grows(&p, "loop");
+		boxd_say(&p, WIRE_FREEZE, 0, "{\"lane\":\"drive\"}");
+		(void)boxd_expect(&p, WIRE_DONE, 0);
+		boxd_rests(&p, "loop");
+		boxd_say(&p, WIRE_THAW, 0, "{\"lane\":\"drive\"}");
+		(void)boxd_expect(&p, WIRE_DONE, 0);
+		boxd_grows(&p, "loop");
+		boxd_say(&p, WIRE_SIGNAL, 1, "{\"signal\":9,\"all\":true}");
+		exit = boxd_expect(&p, WIRE_EXIT, 1);
+		assert_non_null(strstr(exit, "\"signal\":9"));
+		boxd_rests(&p, "loop");
+		boxd_close(&p);
+	}
+}
+
 static void test_probe_and_metrics(void **state)
 {
 	struct boxd_peer p;
@@ -431,6 +467,9 @@ static void test_what_ends_the_connection(void **state)
 	assert_int_equal(kill(pid, 0), 0);
 	assert_int_equal(shutdown(p.fd, SHUT_WR), 0);
 	assert_int_equal(boxd_wait(&p), 0);
+	/* it was killed; whoever inherits it has to bury it yet */
+	for (int i = 0; i < 500 && !kill(pid, 0); i++)
+		(void)usleep(10000);
 	assert_int_equal(kill(pid, 0), -1);
 }
 
@@ -445,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_stdin_echo),
 		cmocka_unit_test(test_output_across_attaches),
 		cmocka_unit_test(test_freeze_and_thaw),
+		cmocka_unit_test(test_first_thread_gone),
 		cmocka_unit_test(test_probe_and_metrics),
 		cmocka_unit_test(test_before_ready),
 		cmocka_unit_test(test_what_ends_the_connection),

@@ -125,6 +125,29 @@ static void test_round_trip(void **state)
 	boxd_close(&p);
 }
 
+/* The end of a tar that is said twice: a runner's, and its shim's when that runner has died. */
+static void test_end_said_twice(void **state)
+{
+	CLEANUP(buf) struct buf tar = BUF_INIT(1 << 16);
+	CLEANUP(buf) struct buf frames = BUF_INIT(1 << 17);
+	struct boxd_peer p;
+	char path[128];
+
+	(void)state;
+	boxd_open(&p, "cgroup");
+	(void)snprintf(path, sizeof(path), "%s/twice", p.dir);
+	entry_add(&tar, TAR_FILE, "x", NULL, "hello", 5);
+	assert_true(tar_add_end(&tar));
+	boxd_say(&p, WIRE_TAR_IN, 1, "{\"path\":\"%s\"}", path);
+	assert_true(wire_add(&frames, WIRE_DATA, 1, tar.data, tar.len));
+	assert_true(wire_add(&frames, WIRE_EOF, 1, NULL, 0));
+	assert_true(wire_add(&frames, WIRE_EOF, 1, NULL, 0));
+	/* in one piece, so that the tar is not unpacked yet at its second end */
+	assert_int_equal(send(p.fd, frames.data, frames.len, MSG_NOSIGNAL), frames.len);
+	assert_int_equal(boxd_number(boxd_expect(&p, WIRE_DONE, 1), "bytes"), 5);
+	boxd_close(&p);
+}
+
 /* One small file as one frame: into a folder of boxd's or the user's own, over nothing that was put
  * there. */
 static void test_one_file(void **state)
@@ -461,6 +484,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_end_said_twice),
 		cmocka_unit_test(test_one_file),
 		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_hostile_entries),

@@ -2,6 +2,7 @@
  * asb mcp against a scripted site: lines in, lines out; both eras' headers, streams, calls side by
  * side, cancelled ones, a site that is away, what this machine adds.
  */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "bridge.h"
 #include "bridgerig.h"
 #include "cleanup.h"
 #include "json.h"
@@ -63,12 +65,11 @@ static void test_headers(void **state)
 {
 	struct bridgerig *r = *state;
 	CLEANUP(free) char *raw = NULL, *second = NULL, *third = NULL;
-	CLEANUP(json) struct json_object *a = NULL, *b = NULL, *c = NULL;
 
 	begin(r);
 	put(r, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"server/discover\",\"params\":{\"_meta\":"
 	       "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}");
-	a = next(r, &raw);
+	json_free(next(r, &raw));
 	HAS(raw, "\"id\":0");
 	HAS(raw, "MCP-Protocol-Version: 2026-07-28");
 	HAS(raw, "Mcp-Method: server/discover");
@@ -77,12 +78,12 @@ static void test_headers(void **state)
 	       "read\",\"params\":{\"uri\":"
 	       "\"run\\u00e9\\r\\nX: y\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
 	       "\"2026-07-28\"}}}");
-	b = next(r, &second);
+	json_free(next(r, &second));
 	HAS(second, "Mcp-Name: =?base64?");
 	assert_null(strstr(second, "\\r\\nX: y"));
 	put(r, "{\"jsonrpc\":\"2.0\",\"id\":-1,\"method\":\"tools/"
 	       "call\",\"params\":{\"name\":\"t\"}}");
-	c = next(r, &third);
+	json_free(next(r, &third));
 	HAS(third, "\"id\":-1");
 	HAS(third, "Idempotency-Key: mcp-");
 	assert_null(strstr(third, "Mcp-Method"));
@@ -121,10 +122,19 @@ static void test_cancelled(void **state)
 static void test_refused(void **state)
 {
 	struct bridgerig *r = *state;
+	CLEANUP(free) char *raw = NULL;
 
 	begin(r);
+	/* what the site says to whoever sends headers, but for the one that asb sends itself */
+	put(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"say-forbidden\"}");
+	expect(r, "\"error\":{\"code\":-32001,\"message\":\"a larger scope\"},\"id\":1");
 	put(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"say-refused\"}");
-	expect(r, "\"error\":{\"code\":-32001,\"message\":\"sign in\"},\"id\":1");
+	raw = bridgerig_next(r);
+	assert_non_null(raw);
+	HAS(raw, "\"id\":1,\"error\":");
+	HAS(raw, "`asb login` stores another");
+	HAS(raw, "\"code\":\"unauthenticated\"");
+	assert_null(strstr(raw, "header"));
 	put(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"say-html\"}");
 	expect(r, "the site answered 413");
 	put(r, "nonsense");
@@ -162,6 +172,17 @@ static void test_gone(void **state)
 		put(r, line);
 		expect(r, "the site does not answer. Start it");
 	}
+}
+
+/* A call that the site held for longer than it may be away is asked again as any other. */
+static void test_late(void **state)
+{
+	struct bridgerig *r = *state;
+
+	bridgerig_site(r);
+	bridgerig_start(r, 1000);
+	put(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"say-later\"}");
+	expect(r, "\"result\":{\"saw\":");
 }
 
 static void test_tools(void **state)
@@ -212,7 +233,6 @@ static void test_local(void **state)
 {
 	struct bridgerig *r = *state;
 	CLEANUP(free) char *raw = NULL;
-	CLEANUP(json) struct json_object *o = NULL;
 	char dir[64];
 
 	make_tree(dir);
@@ -221,7 +241,7 @@ static void test_local(void **state)
 	(void)unsetenv("WORKSPACE_DIR");
 	put(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
 	       "\"delegate\",\"arguments\":{\"task\":\"t\",\"source\":\"local\"}}}");
-	o = next(r, &raw);
+	json_free(next(r, &raw));
 	remove_tree(dir);
 	HAS(raw, "\\\"upload\\\":\\\"blob-x\\\"");
 	HAS(raw, "\\\"dir\\\":\\\"test_bridge.");
@@ -254,10 +274,63 @@ static void test_roots(void **state)
 	remove_tree(dir);
 }
 
+/* Which tree is open: the first of these that is a directory. */
+static void test_workspace(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	struct bridge b = {.root = "/root-of-client"};
+	const char *home = getenv("HOME") ? pool_strdup(pool, getenv("HOME")) : NULL;
+	char here[PATH_MAX], dir[64];
+
+	(void)state;
+	make_tree(dir);
+	assert_non_null(getcwd(here, sizeof(here)));
+	(void)setenv("WORKSPACE_DIR", "/tmp", 1);
+	(void)setenv("CLAUDE_PROJECT_DIR", dir, 1);
+	assert_string_equal(bridge_workspace(&b, pool), "/tmp");
+	(void)setenv("WORKSPACE_DIR", "/tmp/nothing-is-here", 1);
+	assert_string_equal(bridge_workspace(&b, pool), dir);
+	(void)setenv("CLAUDE_PROJECT_DIR", "", 1);
+	assert_string_equal(bridge_workspace(&b, pool), "/root-of-client");
+	b.root = NULL;
+	/* where a client starts servers that are of no project */
+	assert_int_equal(chdir("/"), 0);
+	assert_null(bridge_workspace(&b, pool));
+	assert_int_equal(chdir(dir), 0);
+	assert_string_equal(bridge_workspace(&b, pool), dir);
+	(void)setenv("HOME", dir, 1);
+	assert_null(bridge_workspace(&b, pool));
+	(void)setenv("HOME", home ? home : "/", 1);
+	assert_int_equal(chdir(here), 0);
+	(void)unsetenv("WORKSPACE_DIR");
+	(void)unsetenv("CLAUDE_PROJECT_DIR");
+	remove_tree(dir);
+}
+
+/* None is known: the person is asked, by the model. */
+static void test_no_workspace(void **state)
+{
+	struct bridgerig *r = *state;
+	char here[PATH_MAX];
+
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_int_equal(chdir("/"), 0);
+	begin(r);
+	assert_int_equal(chdir(here), 0);
+	put(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+	       "\"delegate\",\"arguments\":{\"task\":\"t\",\"source\":\"local\"}}}");
+	expect(r, "\"reason\":\"no_workspace\"");
+}
+
 static void test_sync_refused(void **state)
 {
 	struct bridgerig *r = *state;
-	char dir[64], line[256];
+	CLEANUP(free) char *raw = NULL;
+	CLEANUP(json) struct json_object *answer = NULL;
+	struct json_object *result;
+	char dir[64], line[512];
+	const char *text;
+	bool flag = false;
 
 	make_tree(dir);
 	begin(r);
@@ -267,8 +340,58 @@ static void test_sync_refused(void **state)
 		"\"create_sandbox\",\"arguments\":{\"language\":\"bash\",\"sync_from\":\"%s\"}}}",
 		dir);
 	put(r, line);
-	expect(r, "\"isError\":true");
+	/* one form of errors, whoever says no: test_mcp_result.c has the site's */
+	answer = next(r, &raw);
+	result = json_get(answer, "result");
+	assert_true(json_get_bool(result, "isError", &flag) && flag);
+	assert_true(json_get_text(json_at(json_get(result, "content"), 0), "text", &text));
+	(void)snprintf(line, sizeof(line),
+		"error:forbidden %s is no directory that syncing was enabled for, nor one below "
+		"it\n"
+		"context: {\"reason\":\"sync_not_enabled\"}\na person enables it: `asb init` in "
+		"the "
+		"project's directory, at a terminal",
+		dir);
+	assert_string_equal(text, line);
+	assert_true(
+		json_get_text(json_get(json_get(result, "_meta"), MCP_ERROR_KEY), "code", &text));
+	assert_string_equal(text, "forbidden");
 	remove_tree(dir);
+}
+
+/* null is what a client fills in that was not told anything: the site's to pass over. */
+static void test_null_additions(void **state)
+{
+	struct bridgerig *r = *state;
+
+	begin(r);
+	put(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+	       "\"delegate\",\"arguments\":{\"task\":\"t\",\"source\":null}}}");
+	expect(r, "\\\"source\\\":null");
+}
+
+/* What the site does not know is judged here. */
+static void test_wrong_additions(void **state)
+{
+	static const char *const wrong[][2] = {
+		{"\"name\":\"delegate\",\"arguments\":{\"task\":\"t\",\"source\":\"remote\"}",
+			"error:invalid source: must be local"},
+		{"\"name\":\"create_sandbox\",\"arguments\":{\"language\":\"bash\",\"sync_from\":"
+		 "5}",
+			"error:invalid sync_from: must be text"},
+	};
+	struct bridgerig *r = *state;
+
+	begin(r);
+	for (size_t i = 0; i < 2; i++) {
+		char line[256];
+
+		(void)snprintf(line, sizeof(line),
+			"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{%s}}",
+			wrong[i][0]);
+		put(r, line);
+		expect(r, wrong[i][1]);
+	}
 }
 
 static void test_eof(void **state)
@@ -321,11 +444,19 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_refused, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(test_away, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(test_gone, bridgerig_setup, bridgerig_teardown),
+		cmocka_unit_test_setup_teardown(test_late, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(test_tools, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(test_local, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(test_roots, bridgerig_setup, bridgerig_teardown),
+		cmocka_unit_test(test_workspace),
+		cmocka_unit_test_setup_teardown(
+			test_no_workspace, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_sync_refused, bridgerig_setup, bridgerig_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_null_additions, bridgerig_setup, bridgerig_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_wrong_additions, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(test_eof, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(test_signal, bridgerig_setup, bridgerig_teardown),
 		cmocka_unit_test_setup_teardown(test_too_long, bridgerig_setup, bridgerig_teardown),

@@ -151,11 +151,47 @@ static void test_reconnects_after_a_lost_connection(void **state)
 
 	(void)state;
 	assert_true(db_query(db, Q_MIGRATE_NEWEST, NO_ARGS, &res, &err));
-	terminate();
-	assert_false(db_query(db, Q_MIGRATE_NEWEST, NO_ARGS, &res, &err));
+	assert_false(db_exec(db, "SELECT pg_terminate_backend(pg_backend_pid())", &err));
 	assert_int_equal(err.code, ERR_BUSY);
 	assert_true(db_query(db, Q_MIGRATE_NEWEST, NO_ARGS, &res, &err));
 	assert_int_equal(result_i64(&res, 0, 0), SCHEMA_VERSION);
+}
+
+/* The server was started again while nobody asked it anything: nobody has to ask twice. */
+static void test_replaces_a_connection_that_was_closed_meanwhile(void **state)
+{
+	CLEANUP(result) struct result res = {0};
+
+	(void)state;
+	assert_true(db_query(db, Q_MIGRATE_NEWEST, NO_ARGS, &res, &err));
+	terminate();
+	assert_true(db_query(db, Q_MIGRATE_NEWEST, NO_ARGS, &res, &err));
+	assert_int_equal(result_i64(&res, 0, 0), SCHEMA_VERSION);
+	terminate();
+	assert_true(db_exec(db, "SELECT 1", &err));
+	for (int64_t account = 0; account < 2; account++) {
+		CLEANUP(tx) struct tx tx = {0};
+
+		terminate();
+		assert_true(db_begin(db, account, &tx, &err));
+		assert_true(db_commit(&tx, &err));
+	}
+}
+
+/* A begin that fails half way leaves nothing open that the next would find itself in. */
+static void test_a_begin_that_failed_is_over(void **state)
+{
+	(void)state;
+	for (int64_t account = 0; account < 2; account++) {
+		CLEANUP(tx) struct tx tx = {0};
+
+		assert_true(db_exec(db, "BEGIN", &err));
+		assert_false(db_exec(db, "SELECT nonsense", &err));
+		assert_false(db_begin(db, account, &tx, &err));
+		assert_true(db_begin(db, account, &tx, &err));
+		assert_true(db_exec(db, "SELECT 1", &err));
+		assert_true(db_commit(&tx, &err));
+	}
 }
 
 static void test_a_transaction_does_not_go_on_elsewhere(void **state)
@@ -174,14 +210,6 @@ static void test_a_transaction_does_not_go_on_elsewhere(void **state)
 		assert_false(db_commit(&tx, &err));
 	}
 	assert_true(db_exec(db, "SELECT 1", &err));
-	terminate();
-	{
-		CLEANUP(tx) struct tx tx = {0};
-
-		assert_false(db_begin(db, 5, &tx, &err));
-		assert_int_equal(err.code, ERR_BUSY);
-		assert_true(db_begin(db, 5, &tx, &err));
-	}
 }
 
 static void test_no_server(void **state)
@@ -229,6 +257,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_refusals_by_sqlstate, open_owner, close_owner),
 		cmocka_unit_test_setup_teardown(
 			test_reconnects_after_a_lost_connection, open_owner, close_owner),
+		cmocka_unit_test_setup_teardown(
+			test_replaces_a_connection_that_was_closed_meanwhile, open_owner,
+			close_owner),
+		cmocka_unit_test_setup_teardown(
+			test_a_begin_that_failed_is_over, open_owner, close_owner),
 		cmocka_unit_test_setup_teardown(
 			test_a_transaction_does_not_go_on_elsewhere, open_owner, close_owner),
 		cmocka_unit_test(test_no_server),

@@ -16,13 +16,6 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TAR "Content-Type: application/x-tar"
 
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
-	return 0;
-}
-
 static void test_delegate(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
@@ -102,8 +95,8 @@ static void test_delegate_refused(void **state)
 		{"{\"task\":\"x\",\"nope\":1}", 422, "nope: unknown field", "Known: task, agent"},
 		{"{\"task\":\"x\",\"agent\":\"claude9\"}", 422, "agent: no such choice",
 			"One of: script, claude"},
-		{"{\"task\":\"x\",\"agent\":\"claude\"}", 409, "agent: claude needs a model",
-			"ANTHROPIC_API_KEY_FILE"},
+		{"{\"task\":\"x\",\"agent\":\"claude\"}", 409, "agent: claude needs a secret",
+			"/dashboard/keys"},
 		{"{\"task\":\"x\",\"image\":\"none-such\"}", 422, "image: no such image none-such",
 			"Known: base"},
 		{"{\"task\":\"x\",\"repos\":[{\"repo\":\"elsewhere.example/o/a\"}]}", 422,
@@ -152,7 +145,9 @@ static void test_delegate_to_a_model(void **state)
 	a = testweb_operator(
 		pool, "POST", "/delegate.json", "{\"task\":\"x\",\"agent\":\"claude\"}");
 	assert_int_equal(a.status, 409);
-	assert_string_equal(testweb_get(pool, &a, "error.context.reason"), "model_unset");
+	assert_string_equal(testweb_get(pool, &a, "error.context.reason"), "secret_unset");
+	assert_string_equal(
+		testweb_get(pool, &a, "error.context.url"), TESTWEB_URL "/dashboard/keys");
 	testweb_config.has_model = 1;
 	/* its own image is asked for where the request names none */
 	a = testweb_operator(
@@ -301,5 +296,5 @@ int main(void)
 		cmocka_unit_test(test_upload_refused),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

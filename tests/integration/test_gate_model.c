@@ -33,59 +33,17 @@ static const char *dir;
 static pid_t endpoint;
 static uint32_t next_stream;
 
-static const char *file_text(const char *name)
-{
-	CLEANUP(file) FILE *f = fopen(pool_printf(pool, "%s/%s", dir, name), "re");
-	CLEANUP(buf) struct buf b = BUF_INIT(1 << 20);
-	size_t n;
-
-	while (f && (n = fread(buf_room(&b, 4096), 1, 4096, f)) > 0)
-		buf_grew(&b, n);
-	return pool_memdup(pool, b.data, b.len);
-}
-
-static int endpoint_start(void)
-{
-	const char *log = pool_printf(pool, "%s/requests", dir),
-		   *key = pool_printf(pool, "%s/key", dir);
-	int out[2], port = 0;
-	char said[64] = "";
-
-	file_write(key, KEY "\n");
-	assert_int_equal(pipe(out), 0);
-	endpoint = fork();
-	if (!endpoint) {
-		(void)dup2(out[1], 1);
-		(void)execlp("node", "node", "tests/support/model-endpoint", "0", log, key,
-			(char *)NULL);
-		_exit(99);
-	}
-	(void)close(out[1]);
-	assert_true(read(out[0], said, sizeof(said) - 1) > 0);
-	(void)close(out[0]);
-	assert_int_equal(sscanf(said, "port %d", &port), 1);
-	return port;
-}
-
 static int setup(void **state)
 {
-	int saved = dup(2), log;
-
 	(void)state;
 	(void)signal(SIGPIPE, SIG_IGN);
 	pool = pool_new();
 	dir = gatesite_dir(pool);
-	const char *const settings[] = {
-		pool_printf(pool, "ANTHROPIC_BASE_URL=http://127.0.0.1:%d/", endpoint_start()),
+	const char *const settings[] = {pool_printf(pool, "ANTHROPIC_BASE_URL=http://127.0.0.1:%d/",
+						gatesite_model(pool, dir, KEY, &endpoint)),
 		"ANTHROPIC_API_KEY=" KEY, "ASB_MODEL_STALL_MS=1000", "ASB_LOG_LEVEL=debug", NULL};
 
-	/* its log is read at the end */
-	log = open(pool_printf(pool, "%s/log", dir), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	(void)dup2(log, 2);
-	gatesite_start(pool, dir, settings);
-	(void)dup2(saved, 2);
-	(void)close(saved);
-	(void)close(log);
+	gatesite_start_logged(pool, dir, settings);
 	return 0;
 }
 
@@ -176,7 +134,7 @@ static void a_stream_passes_and_is_metered(void **state)
 	contains(a, "event: message_stop\n");
 	assert_string_equal(a + strlen(a) - 7, "\r\n0\r\n\r\n");
 	assert_string_equal(last_row(), "/v1/messages|claude-x|200|-|11|22|33|44|true");
-	log = file_text("requests");
+	log = gatesite_file(pool, dir, "requests");
 	contains(log, "\"key\":\"right\"");
 	contains(log, "\"query\":\"beta=true\"");
 	contains(log, "anthropic-version");
@@ -227,7 +185,7 @@ static void whole_answers_are_metered(void **state)
 	gate_peer_send(&p, WIRE_DATA, GATE_STREAM(900), b.data, b.len);
 	contains(gate_peer_answer(&p, pool, GATE_STREAM(900), NULL), "\"text\":\"ok\"");
 	gate_peer_close(&p);
-	contains(file_text("requests"), "\"encoding\":\"gzip\",\"chunked\":true");
+	contains(gatesite_file(pool, dir, "requests"), "\"encoding\":\"gzip\",\"chunked\":true");
 }
 
 static void errors_pass_as_they_are_but_for_the_key(void **state)
@@ -386,9 +344,10 @@ static void a_box_that_leaves_pays(void **state)
 	while (f.type != WIRE_PONG);
 	gate_peer_close(&p);
 	assert_string_equal(last_row(), "/v1/messages|claude-x|200|box_left|100|1|0|0|true");
-	for (int i = 0; i < 100 && !strstr(file_text("requests"), "\"end\":\"left\""); i++)
+	for (int i = 0;
+		i < 100 && !strstr(gatesite_file(pool, dir, "requests"), "\"end\":\"left\""); i++)
 		(void)usleep(50000);
-	contains(file_text("requests"), "\"end\":\"left\"");
+	contains(gatesite_file(pool, dir, "requests"), "\"end\":\"left\"");
 }
 
 /* A chunked body of this many 64 KiB chunks. */
@@ -443,8 +402,8 @@ static void bodies_end_at_32_mib(void **state)
 static void the_key_is_nowhere(void **state)
 {
 	(void)state;
-	contains(file_text("log"), "route=model");
-	assert_null(strstr(file_text("log"), "the-real-key"));
+	contains(gatesite_file(pool, dir, "log"), "route=model");
+	assert_null(strstr(gatesite_file(pool, dir, "log"), "the-real-key"));
 	assert_int_equal(testdb_i64("SELECT count(*) FROM model_calls m, egress e WHERE "
 				    "concat(m::text, e::text) LIKE '%%the-real-key%%'"),
 		0);

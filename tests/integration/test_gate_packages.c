@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <cmocka.h>
 
 #include "cleanup.h"
@@ -22,6 +26,19 @@
 
 static struct pool *pool;
 static const char *dir, *index_dir;
+
+/* What connects there is never answered. */
+static int silent_port(int *fd)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof(at);
+
+	*fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(*fd, (const struct sockaddr *)&at, n), 0);
+	assert_int_equal(listen(*fd, 8), 0);
+	assert_int_equal(getsockname(*fd, (struct sockaddr *)&at, &n), 0);
+	return ntohs(at.sin_port);
+}
 
 static int setup(void **state)
 {
@@ -193,6 +210,27 @@ static void the_budget_ends_it(void **state)
 	gate_peer_close(&p);
 }
 
+/* Whoever waits for it in the box hears that nothing comes. */
+static void a_silent_index_is_given_up(void **state)
+{
+	CLEANUP(fd) int silent = -1;
+	struct gate_peer p;
+	const char *a;
+
+	(void)state;
+	egress_set("packages");
+	gatesite_end();
+	gatesite_program(pool, dir,
+		(const char *const[]){pool_printf(pool, "ASB_PKG_DEBIAN=http://127.0.0.1:%d",
+					      silent_port(&silent)),
+			pool_printf(pool, "BOX_UID_BASE=%d", GATE_BASE_UID),
+			"ASB_MODEL_STALL_MS=1000", NULL});
+	gate_peer_open(&p, dir, GATE_UID);
+	a = ask(&p, S(1), GET("/pkg/debian/debian/dists/x"));
+	assert_non_null(strstr(a, "HTTP/1.1 502"));
+	gate_peer_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +238,7 @@ int main(void)
 		cmocka_unit_test(a_closed_window_and_a_run_reach_none),
 		cmocka_unit_test(the_end_of_the_window_ends_streams),
 		cmocka_unit_test(the_budget_ends_it),
+		cmocka_unit_test(a_silent_index_is_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

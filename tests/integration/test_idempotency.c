@@ -16,13 +16,6 @@
 #include "testdb.h"
 #include "testweb.h"
 
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
-	return 0;
-}
-
 static struct answer ask(
 	struct pool *pool, const char *path, const char *key, const char *type, const char *body)
 {
@@ -161,5 +154,5 @@ int main(void)
 		cmocka_unit_test(test_fifty_at_once),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

@@ -13,18 +13,12 @@
 #include "action.h"
 #include "cleanup.h"
 #include "pool.h"
+#include "snippets.h"
 #include "testdb.h"
 #include "testweb.h"
 #include "token.h"
 
 #define ADDRESS "REMOTE_ADDR=192.0.2.30"
-
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
-	return 0;
-}
 
 static int fresh(void **state)
 {
@@ -350,6 +344,30 @@ static void test_who_makes_keys(void **state)
 }
 
 /* The 401 says where to learn more, and its body what to do: programs print it to people. */
+/* What is put into each client's settings: the table, with this site's address and no secret. */
+static void test_how_clients_are_told(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	const char *const nobody[] = {HOST, NULL};
+	struct answer a = testweb_operator(pool, "GET", "/clients.json", NULL);
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(a.status, 200);
+	for (const struct snippet *s = snippets; s->name; s++, n++) {
+		const char *text = testweb_get(pool, &a, pool_printf(pool, "clients.%zu.text", n));
+
+		assert_string_equal(
+			testweb_get(pool, &a, pool_printf(pool, "clients.%zu.format", n)), s->name);
+		assert_non_null(strstr(text, TESTWEB_URL "/mcp\""));
+		assert_non_null(strstr(text, snippet_key_place(s)));
+		assert_null(strstr(text, TESTWEB_TOKEN));
+	}
+	assert_string_equal(testweb_get(pool, &a, pool_printf(pool, "clients.%zu.text", n)), "");
+	assert_non_null(strstr(testweb_get(pool, &a, "then"), "at launch"));
+	assert_int_equal(testweb_ask(pool, "GET", "/clients.json", nobody, NULL, 0).status, 401);
+}
+
 static void test_the_challenge(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
@@ -371,6 +389,7 @@ static void test_the_challenge(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_how_clients_are_told),
 		cmocka_unit_test_setup(test_a_key_is_shown_once, fresh),
 		cmocka_unit_test_setup(test_use_is_noted, fresh),
 		cmocka_unit_test_setup(test_scopes_for_every_action, fresh),
@@ -381,5 +400,5 @@ int main(void)
 		cmocka_unit_test_setup(test_the_challenge, fresh),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

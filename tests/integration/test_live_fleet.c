@@ -149,12 +149,33 @@ static void test_activity(void **state)
 	fcgiclient_close(&other);
 }
 
+/* The last line for a long time, and it cannot be read just then: it is told when it can. */
+static void test_activity_is_asked_for_again(void **state)
+{
+	const int64_t run = livesite_run("run-last-words", account);
+	struct fcgiclient c;
+	struct fcgi_event e = {0};
+
+	(void)state;
+	livesite_watch(&site, &c, "/events.sse", NULL);
+	testdb_exec("REVOKE SELECT ON run_facts FROM asb_live");
+	livesite_trace(run, 1, 1);
+	assert_false(fcgiclient_finish(&c, 2500));
+	assert_null(strstr(c.out.data, "row\\n1"));
+	testdb_exec("GRANT SELECT ON run_facts TO asb_live");
+	livesite_next_with(&c, &e, "activity", "\"session\" : \"run-last-words\"");
+	HAS("\"text\" : \"row\\n1");
+	fcgi_event_done(&e);
+	fcgiclient_close(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_run_says_what_a_list_shows),
 		cmocka_unit_test(test_questions_and_answers),
 		cmocka_unit_test(test_activity),
+		cmocka_unit_test(test_activity_is_asked_for_again),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

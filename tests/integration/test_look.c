@@ -77,6 +77,11 @@ static const char *said(const char *key)
 	return testdb_text("SELECT look_json(id) ->> '%s' FROM looks WHERE name = '%s'", key, name);
 }
 
+static int64_t id_of(void)
+{
+	return testdb_i64("SELECT id FROM looks WHERE name = '%s'", name);
+}
+
 static void test_a_look_is_answered(void **state)
 {
 	struct sandbox_made box = ready_sandbox();
@@ -108,6 +113,36 @@ static void test_a_look_is_answered(void **state)
 	assert_false(look_finish(worker, &job->fence, id, NULL,
 		&(struct err){.code = ERR_INVALID, .msg = "no"}, &err));
 	assert_string_equal(said("state"), "done");
+}
+
+/* What its box has of trees: paths begin there, and diff compares with them. */
+static void test_the_trees_of_its_box(void **state)
+{
+	struct sandbox_made box = ready_sandbox();
+	struct run_made run = fixture_run(web, ACCOUNT);
+	int64_t upload = testdb_i64("INSERT INTO blobs (account_id, name, kind, file_name) VALUES "
+				    "(%d, 'blob-look', 'upload', 'a.tar') RETURNING id",
+		ACCOUNT);
+	struct look_row row;
+
+	(void)state;
+	assert_true(submit(ACCOUNT, box.name, NULL));
+	assert_true(look_get(worker, pool, id_of(), &row, &err));
+	assert_string_equal(row.source, "none");
+	assert_int_equal(row.upload_id, 0);
+	testdb_exec("UPDATE boxes SET sync_upload_id = %ld WHERE id = %ld", (long)upload,
+		(long)box.box_id);
+	assert_true(look_get(worker, pool, id_of(), &row, &err));
+	assert_string_equal(row.source, "upload");
+	assert_int_equal(row.upload_id, upload);
+	testdb_exec("UPDATE runs SET source = 'git', repos = '[{\"repo\": \"own/thing\"}]' WHERE "
+		    "name = '%s'",
+		run.name);
+	assert_true(submit(ACCOUNT, NULL, run.name));
+	assert_true(look_get(worker, pool, id_of(), &row, &err));
+	assert_false(row.is_sandbox);
+	assert_string_equal(row.source, "git");
+	assert_string_equal(row.repos, "[{\"repo\": \"own/thing\"}]");
 }
 
 static void test_only_the_holder_answers(void **state)
@@ -144,6 +179,9 @@ static void test_why_there_is_no_answer(void **state)
 		"failed not_found /workspace/a: not there");
 	assert_false(look_error("not_found", "", "x", &err));
 	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_string_equal(err.fix, "list_files says what is there.");
+	assert_false(look_error("conflict", "no_baseline", "x", &err));
+	assert_true(err.fix[0] != '\0' && strlen(err.fix) < sizeof(err.fix) - 1);
 	assert_false(look_error("conflict", "box_ended", "x", &err));
 	assert_int_equal(err.code, ERR_CONFLICT);
 	assert_string_equal(err.reason, "box_ended");
@@ -192,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_look_is_answered, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_trees_of_its_box, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_only_the_holder_answers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_why_there_is_no_answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_cannot_be_looked_into, setup, teardown),

@@ -17,13 +17,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
-	return 0;
-}
-
 static const char *sandbox(struct pool *pool)
 {
 	struct answer a =
@@ -44,7 +37,8 @@ static const struct {
 		"65536}"},
 	{"/search_files.json", "&text=a%20b&ignore_case=true", "search",
 		"{\"text\": \"a b\", \"limit\": 200, \"ignore_case\": true}"},
-	{"/diff.json", "", "diff", "{\"path\": \"tree\"}"},
+	{"/diff.json", "", "diff", "{}"},
+	{"/diff.json", "&tree=side", "diff", "{\"tree\": \"side\"}"},
 	{"/get_files.json", "&path=out", "get", "{\"path\": \"out\"}"},
 };
 
@@ -110,6 +104,8 @@ static void test_what_is_refused(void **state)
 
 		if (a.status != refused[i].status)
 			fail_msg("%s: %d", refused[i].url, a.status);
+		if (!*testweb_get(pool, &a, "error.fix"))
+			fail_msg("%s: no fix", refused[i].url);
 	}
 	assert_int_equal(testdb_i64("SELECT count(*) FROM looks"), looks);
 }
@@ -150,5 +146,5 @@ int main(void)
 		cmocka_unit_test(test_a_look_by_its_name),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

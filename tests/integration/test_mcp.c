@@ -15,6 +15,7 @@
 #include "buf.h"
 #include "cleanup.h"
 #include "json.h"
+#include "language.h"
 #include "pool.h"
 #include "testdb.h"
 #include "testweb.h"
@@ -28,13 +29,6 @@
 #define META META_OF("2026-07-28")
 #define RPC(id, method, params) \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params "}}"
-
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
-	return 0;
-}
 
 /* With the bearer and as JSON; extra: more headers, or NULL. */
 static struct answer ask(struct pool *pool, const char *body, const char *const *extra)
@@ -65,6 +59,12 @@ static void test_door(void **state)
 		/* 1: whose host, whose page */
 		{"POST", "/mcp", {"Host: evil.example", BEARER, JSON}, 403, ""},
 		{"POST", "/mcp", {HOST, BEARER, JSON, "Origin: http://evil.example"}, 403, ""},
+		/* two, as nginx from 1.23 on hands them on */
+		{"POST", "/mcp",
+			{HOST, BEARER, JSON, "Origin: " TESTWEB_URL ", http://evil.example"}, 403,
+			""},
+		{"POST", "/mcp", {HOST, BEARER, JSON, "Origin: http://evil.example, " TESTWEB_URL},
+			403, ""},
 		{"POST", "/mcp", {HOST, BEARER, JSON, "Origin: null"}, 403, ""},
 		{"GET", "/mcp", {HOST, "Origin: http://evil.example"}, 403, ""},
 		/* 2: who asks, before the method */
@@ -152,8 +152,6 @@ static void test_body(void **state)
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\"}", 400, "-32600"},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1}", 400, "-32600"},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", 400, "-32600"},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}", 400,
-			"-32600"},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":3}}", 400,
 			"-32602"},
 		{RPC("1", "ping", "\"_meta\":{\"progressToken\":1.5}"), 400, "-32602"},
@@ -171,6 +169,15 @@ static void test_body(void **state)
 			"-32602"},
 		{RPC("1", "resources/read", "\"uri\":\"asb://runs/../log\""), 200, "-32602"},
 		{RPC("1", "resources/read", "\"uri\":\"file:///etc/passwd\""), 200, "-32602"},
+		/* null is what some clients write for what they leave out */
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}", 200, ""},
+		{RPC("1", "tools/list", "\"cursor\":null,\"_meta\":null"), 200, ""},
+		{RPC("1", "tools/call", "\"name\":\"pool_status\",\"arguments\":null"), 200, ""},
+		{RPC("1", "prompts/get",
+			 "\"name\":\"delegate_task\",\"arguments\":{\"task\":\"t\",\"repo\":null}"),
+			200, ""},
+		{RPC("1", "prompts/get", "\"name\":\"run_safely\",\"arguments\":{\"code\":null}"),
+			200, "-32602"},
 		{RPC("1", "ping", ""), 200, ""},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", 200, ""},
 		{RPC("1", "ping", "\"_meta\":{\"progressToken\":0}"), 200, ""},
@@ -270,6 +277,8 @@ static void test_notifications(void **state)
 		"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}",
 		"{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":1,\"message\":\"m\"}}",
 	};
+	static const char note[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+				   "\"params\":{" META ",\"requestId\":1}}";
 	CLEANUP(pool) struct pool *pool = pool_new();
 
 	(void)state;
@@ -281,87 +290,107 @@ static void test_notifications(void **state)
 		assert_null(strstr(a.head, "Content-Type:"));
 	}
 	assert_int_equal(ask(pool, bodies[0], H("MCP-Protocol-Version: 1999-01-01")).status, 400);
+	/* of the newest revision as well, whose headers count here too */
+	assert_int_equal(ask(pool, note, H(V, "Mcp-Method: notifications/cancelled")).status, 202);
+	assert_int_equal(ask(pool, note, H(V, "Mcp-Method: tools/list")).status, 400);
 }
+
+/* The order of checks of a request that names its revision; numbers as in docs/mcp.md. */
+#define LIST(meta) RPC("1", "tools/list", meta)
+#define CALL(name) RPC("1", "tools/call", META ",\"name\":\"" name "\"")
+static const struct {
+	const char *body, *headers[4];
+	int status;
+	const char *code;
+} modern[] = {
+	{LIST(META), {V, "Mcp-Method: tools/list"}, 200, ""},
+	{LIST(META), {"mcp-protocol-version:  2026-07-28 ", "MCP-METHOD: \ttools/list \t"}, 200,
+		""},
+	{LIST(META ",\"x\":1"), {V, "Mcp-Method: tools/list"}, 200, ""},
+	/* 7: what each request must say */
+	{LIST(""), {V, "Mcp-Method: tools/list"}, 400, "-32602"},
+	{LIST(""), {"MCP-Protocol-Version: 2099-01-01"}, 400, "-32602"},
+	{LIST("\"_meta\":{}"), {V, "Mcp-Method: tools/list"}, 400, "-32602"},
+	{LIST("\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}"),
+		{V, "Mcp-Method: tools/list"}, 400, "-32602"},
+	{LIST("\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":7,"
+	      "\"io.modelcontextprotocol/clientCapabilities\":{}}"),
+		{V, "Mcp-Method: tools/list"}, 400, "-32602"},
+	/* 8: what the headers repeat */
+	{LIST(META), {"Mcp-Method: tools/list"}, 400, "-32020"},
+	{LIST(META), {V}, 400, "-32020"},
+	{LIST(META), {"MCP-Protocol-Version: 2025-11-25", "Mcp-Method: tools/list"}, 400, "-32020"},
+	{LIST(META), {V, "Mcp-Method: tools/call"}, 400, "-32020"},
+	{LIST(META), {V, "Mcp-Method: TOOLS/LIST"}, 400, "-32020"},
+	{CALL("monitor"), {V, "Mcp-Method: tools/call"}, 400, "-32020"},
+	{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: watch"}, 400, "-32020"},
+	{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: Monitor"}, 400, "-32020"},
+	{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: =?base64?!!!?="}, 400, "-32020"},
+	{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: monitor"}, 200, ""},
+	{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: =?base64?bW9uaXRvcg==?="}, 200,
+		""},
+	/* a mismatch is found before an unknown version and an unknown method */
+	{LIST(META_OF("1999-01-01")), {V, "Mcp-Method: tools/list"}, 400, "-32020"},
+	{RPC("1", "no/such", META), {V, "Mcp-Method: tools/list"}, 400, "-32020"},
+	/* 9: the version */
+	{LIST(META_OF("1999-01-01")),
+		{"MCP-Protocol-Version: 1999-01-01", "Mcp-Method: tools/list"}, 400, "-32022"},
+	{LIST(META_OF("2025-11-25")),
+		{"MCP-Protocol-Version: 2025-11-25", "Mcp-Method: tools/list"}, 400, "-32022"},
+	/* 10: the method */
+	{RPC("1", "no/such", META), {V, "Mcp-Method: no/such"}, 404, "-32601"},
+	{RPC("1", "initialize", META), {V, "Mcp-Method: initialize"}, 404, "-32601"},
+	{RPC("1", "ping", META), {V, "Mcp-Method: ping"}, 404, "-32601"},
+	{RPC("1", "logging/setLevel", META), {V, "Mcp-Method: logging/setLevel"}, 404, "-32601"},
+	{RPC("1", "resources/subscribe", META), {V, "Mcp-Method: resources/subscribe"}, 404,
+		"-32601"},
+	{RPC("1", "resources/unsubscribe", META), {V, "Mcp-Method: resources/unsubscribe"}, 404,
+		"-32601"},
+	/* nothing changes that could be listened for */
+	{RPC("1", "subscriptions/listen", META), {V, "Mcp-Method: subscriptions/listen"}, 404,
+		"-32601"},
+	{RPC("1", "tasks/list", META), {V, "Mcp-Method: tasks/list"}, 404, "-32601"},
+	{RPC("1", "tasks/result", META), {V, "Mcp-Method: tasks/result"}, 404, "-32601"},
+	/* 13: the rest is in the body */
+	{CALL("no_such"), {V, "Mcp-Method: tools/call", "Mcp-Name: no_such"}, 200, "-32602"},
+};
 
 static void test_modern(void **state)
 {
-#define LIST(meta) RPC("1", "tools/list", meta)
-#define CALL(name) RPC("1", "tools/call", META ",\"name\":\"" name "\"")
-	static const struct {
-		const char *body, *headers[4];
-		int status;
-		const char *code;
-	} rows[] = {
-		{LIST(META), {V, "Mcp-Method: tools/list"}, 200, ""},
-		{LIST(META), {"mcp-protocol-version:  2026-07-28 ", "MCP-METHOD: \ttools/list \t"},
-			200, ""},
-		{LIST(META ",\"x\":1"), {V, "Mcp-Method: tools/list"}, 200, ""},
-		/* 7: what each request must say */
-		{LIST(""), {V, "Mcp-Method: tools/list"}, 400, "-32602"},
-		{LIST(""), {"MCP-Protocol-Version: 2099-01-01"}, 400, "-32602"},
-		{LIST("\"_meta\":{}"), {V, "Mcp-Method: tools/list"}, 400, "-32602"},
-		{LIST("\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}"),
-			{V, "Mcp-Method: tools/list"}, 400, "-32602"},
-		{LIST("\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":7,"
-		      "\"io.modelcontextprotocol/clientCapabilities\":{}}"),
-			{V, "Mcp-Method: tools/list"}, 400, "-32602"},
-		/* 8: what the headers repeat */
-		{LIST(META), {"Mcp-Method: tools/list"}, 400, "-32020"},
-		{LIST(META), {V}, 400, "-32020"},
-		{LIST(META), {"MCP-Protocol-Version: 2025-11-25", "Mcp-Method: tools/list"}, 400,
-			"-32020"},
-		{LIST(META), {V, "Mcp-Method: tools/call"}, 400, "-32020"},
-		{LIST(META), {V, "Mcp-Method: TOOLS/LIST"}, 400, "-32020"},
-		{CALL("monitor"), {V, "Mcp-Method: tools/call"}, 400, "-32020"},
-		{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: watch"}, 400, "-32020"},
-		{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: Monitor"}, 400,
-			"-32020"},
-		{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: =?base64?!!!?="}, 400,
-			"-32020"},
-		{CALL("monitor"), {V, "Mcp-Method: tools/call", "Mcp-Name: monitor"}, 200, ""},
-		{CALL("monitor"),
-			{V, "Mcp-Method: tools/call", "Mcp-Name: =?base64?bW9uaXRvcg==?="}, 200,
-			""},
-		/* a mismatch is found before an unknown version and an unknown method */
-		{LIST(META_OF("1999-01-01")), {V, "Mcp-Method: tools/list"}, 400, "-32020"},
-		{RPC("1", "no/such", META), {V, "Mcp-Method: tools/list"}, 400, "-32020"},
-		/* 9: the version */
-		{LIST(META_OF("1999-01-01")),
-			{"MCP-Protocol-Version: 1999-01-01", "Mcp-Method: tools/list"}, 400,
-			"-32022"},
-		{LIST(META_OF("2025-11-25")),
-			{"MCP-Protocol-Version: 2025-11-25", "Mcp-Method: tools/list"}, 400,
-			"-32022"},
-		/* 10: the method */
-		{RPC("1", "no/such", META), {V, "Mcp-Method: no/such"}, 404, "-32601"},
-		{RPC("1", "initialize", META), {V, "Mcp-Method: initialize"}, 404, "-32601"},
-		{RPC("1", "ping", META), {V, "Mcp-Method: ping"}, 404, "-32601"},
-		{RPC("1", "logging/setLevel", META), {V, "Mcp-Method: logging/setLevel"}, 404,
-			"-32601"},
-		{RPC("1", "resources/subscribe", META), {V, "Mcp-Method: resources/subscribe"}, 404,
-			"-32601"},
-		{RPC("1", "tasks/list", META), {V, "Mcp-Method: tasks/list"}, 404, "-32601"},
-		/* 13: the rest is in the body */
-		{CALL("no_such"), {V, "Mcp-Method: tools/call", "Mcp-Name: no_such"}, 200,
-			"-32602"},
-	};
 	CLEANUP(pool) struct pool *pool = pool_new();
 	struct answer a;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		a = ask(pool, rows[i].body, rows[i].headers);
-		if (a.status != rows[i].status ||
-			strcmp(testweb_get(pool, &a, "error.code"), rows[i].code) != 0)
-			fail_msg("row %zu %s: %d %s", i, rows[i].body, a.status, a.body);
+	for (size_t i = 0; i < COUNT(modern); i++) {
+		a = ask(pool, modern[i].body, modern[i].headers);
+		if (a.status != modern[i].status ||
+			strcmp(testweb_get(pool, &a, "error.code"), modern[i].code) != 0)
+			fail_msg("row %zu %s: %d %s", i, modern[i].body, a.status, a.body);
 		assert_string_equal(testweb_get(pool, &a, "id"), "1");
 		assert_string_equal(testweb_get(pool, &a, "result.resultType"),
-			*rows[i].code ? "" : "complete");
+			*modern[i].code ? "" : "complete");
 	}
 	a = ask(pool, LIST(META_OF("1999-01-01")),
 		H("MCP-Protocol-Version: 1999-01-01", "Mcp-Method: tools/list"));
 	assert_string_equal(testweb_get(pool, &a, "error.data.supported.0"), "2026-07-28");
 	assert_string_equal(testweb_get(pool, &a, "error.data.requested"), "1999-01-01");
+}
+
+/* Names of languages, in words that nothing prints from their table. */
+static void test_prompt_names_languages(void **state)
+{
+	CLEANUP(pool) struct pool *pool = pool_new();
+	struct answer a = ask(pool, RPC("1", "prompts/list", ""), H(NULL));
+	const char *says = testweb_get(pool, &a, "result.prompts.0.arguments.1.description");
+	size_t n = 0;
+
+	(void)state;
+	for (const char *const *name = language_names; *name; name++) {
+		assert_non_null(strstr(says, *name));
+		n += strlen(*name);
+	}
+	/* and no others: commas, "or" and the full stop */
+	assert_int_equal(strlen(says), n + strlen(", , ,  or ."));
 }
 
 static void test_discover(void **state)
@@ -386,7 +415,12 @@ static void test_discover(void **state)
 			continue;
 		assert_string_equal(
 			testweb_get(pool, &a, "result.supportedVersions.0"), "2026-07-28");
+		/* no list changes and nothing is subscribed to: no client holds a stream for it */
 		assert_string_equal(testweb_get(pool, &a, "result.capabilities.tools"), "{ }");
+		assert_string_equal(testweb_get(pool, &a, "result.capabilities.resources"), "{ }");
+		assert_string_equal(testweb_get(pool, &a, "result.capabilities.prompts"), "{ }");
+		assert_non_null(strstr(
+			testweb_get(pool, &a, "result.instructions"), "never delegate twice"));
 	}
 }
 
@@ -419,6 +453,10 @@ static void test_initialize(void **state)
 		assert_string_equal(
 			testweb_get(pool, &a, "result.serverInfo.name"), "agent-sandbox");
 		assert_string_equal(testweb_get(pool, &a, "result.resultType"), "");
+		assert_string_equal(testweb_get(pool, &a, "result.capabilities.tools"), "{ }");
+		assert_string_equal(testweb_get(pool, &a, "result.capabilities.logging"), "");
+		assert_non_null(strstr(
+			testweb_get(pool, &a, "result.instructions"), "never delegate twice"));
 		assert_null(strstr(a.head, "Mcp-Session-Id"));
 		a = ask(pool, RPC("1", "ping", ""),
 			H(pool_printf(pool, "MCP-Protocol-Version: %s", rows[i][1])));
@@ -440,9 +478,10 @@ int main(void)
 		cmocka_unit_test(test_deep_and_large),
 		cmocka_unit_test(test_notifications),
 		cmocka_unit_test(test_modern),
+		cmocka_unit_test(test_prompt_names_languages),
 		cmocka_unit_test(test_discover),
 		cmocka_unit_test(test_initialize),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

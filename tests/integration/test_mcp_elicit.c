@@ -20,44 +20,13 @@
 
 static struct pool *pool;
 static const char *run;
-static int n;
+static int64_t n;
 
 /* A run that waits for an answer to question `n`. */
 static int setup(void **state)
 {
-	struct answer a;
-
-	(void)state;
-	pool = pool_new();
-	a = testweb_operator(pool, "POST", "/delegate.json", "{\"task\":\"echo hello\"}");
-	run = testweb_get(pool, &a, "session");
-	testdb_exec("UPDATE boxes SET state = 'ready' WHERE id = (SELECT box_id FROM runs WHERE "
-		    "name = '%s')",
-		run);
-	testdb_exec("DELETE FROM jobs WHERE run_id = (SELECT id FROM runs WHERE name = '%s')", run);
-	testdb_exec("UPDATE turns SET state = 'asked' WHERE run_id = (SELECT id FROM runs WHERE "
-		    "name = '%s')",
-		run);
-	testdb_exec(
-		"INSERT INTO questions (account_id, run_id, turn_id, box_ref, text) SELECT "
-		"t.account_id, t.run_id, t.id, 'q1', 'which colour?' FROM turns t JOIN runs r ON "
-		"r.id = t.run_id WHERE r.name = '%s'",
-		run);
-	n = (int)testdb_i64("SELECT max(id) FROM questions");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	pool_free(pool);
-	return 0;
-}
-
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
+	*state = pool = pool_new();
+	run = testweb_waiting_run(pool, &n);
 	return 0;
 }
 
@@ -65,16 +34,14 @@ static int done(void **state)
 static struct answer call_as(
 	const char *bearer, const char *capabilities, const char *arguments, const char *params)
 {
-	const char *const headers[] = {HOST, bearer, JSON, "MCP-Protocol-Version: 2026-07-28",
-		"Mcp-Method: tools/call", "Mcp-Name: status", NULL};
-	const char *body = pool_printf(pool,
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
-		"\"status\",\"arguments\":{\"session\":\"%s\",\"wait_ms\":0%s},\"_meta\":{"
-		"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-		"\"io.modelcontextprotocol/clientCapabilities\":{%s}}%s}}",
-		run, arguments, capabilities, params);
-
-	return testweb_ask(pool, "POST", "/mcp", headers, body, strlen(body));
+	return testweb_mcp(
+		pool, &(struct testweb_mcp){.bearer = bearer,
+			      .name = "status",
+			      .capabilities = capabilities,
+			      .params = pool_printf(pool,
+				      "\"name\":\"status\",\"arguments\":{\"session\":\"%s\","
+				      "\"wait_ms\":0%s}%s",
+				      run, arguments, params)});
 }
 
 static struct answer call_with(const char *capabilities, const char *arguments, const char *params)
@@ -89,7 +56,7 @@ static const char *get(const struct answer *a, const char *path)
 
 static const char *key(void)
 {
-	return pool_printf(pool, "question-%d", n);
+	return pool_printf(pool, "question-%lld", (long long)n);
 }
 
 /* Asked by a form: its state. */
@@ -120,7 +87,8 @@ static const char *accepts(const char *text)
 
 static bool is_answered(void)
 {
-	return testdb_i64("SELECT count(*) FROM questions WHERE id = %d AND answer IS NOT NULL", n);
+	return testdb_i64("SELECT count(*) FROM questions WHERE id = %lld AND answer IS NOT NULL",
+		(long long)n);
 }
 
 static void test_only_where_it_is_wanted(void **state)
@@ -154,7 +122,8 @@ static void test_the_answer_resumes_the_run(void **state)
 	assert_int_equal(a.status, 200);
 	assert_string_equal(get(&a, "result.isError"), "false");
 	assert_string_equal(get(&a, "result.structuredContent.session"), run);
-	assert_string_equal(testdb_text("SELECT answer FROM questions WHERE id = %d", n), "blue");
+	assert_string_equal(
+		testdb_text("SELECT answer FROM questions WHERE id = %lld", (long long)n), "blue");
 	assert_int_equal(testdb_i64("SELECT count(*) FROM jobs WHERE run_id = (SELECT id FROM runs "
 				    "WHERE name = '%s')",
 				 run),
@@ -266,10 +235,11 @@ static void test_an_older_question(void **state)
 	a = call_with(FORMS, ",\"elicit\":true", answers(good, accepts("blue")));
 	assert_string_equal(get(&a, "result.isError"), "true");
 	assert_non_null(strstr(get(&a, "result.content.0.text"), "red"));
-	assert_string_equal(testdb_text("SELECT answer FROM questions WHERE id = %d", n), "red");
+	assert_string_equal(
+		testdb_text("SELECT answer FROM questions WHERE id = %lld", (long long)n), "red");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, testweb_drop_pool)
 
 int main(void)
 {
@@ -283,5 +253,5 @@ int main(void)
 		TEST(test_an_older_question),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

@@ -28,22 +28,7 @@ static char called[512]; /* the tools that a result was checked of, with spaces 
 
 static int make_pool(void **state)
 {
-	(void)state;
-	pool = pool_new();
-	return 0;
-}
-
-static int drop_pool(void **state)
-{
-	(void)state;
-	pool_free(pool);
-	return 0;
-}
-
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
+	*state = pool = pool_new();
 	return 0;
 }
 
@@ -106,6 +91,12 @@ static const char *delegate(void)
 	return get(&a, "result.structuredContent.session");
 }
 
+/* All there are: each costs every model its attention, so another one needs its argument in
+ * docs/decisions, and its name here. */
+static const char *const all_tools[] = {"delegate", "monitor", "pool_status", "status", "watch",
+	"resume", "teardown", "create_sandbox", "run", "get_process_logs", "destroy_sandbox",
+	"list_files", "read_file", "search_files", "diff", "get_files"};
+
 static void test_list(void **state)
 {
 	struct answer a = ask("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", "X-N: 1");
@@ -120,6 +111,8 @@ static void test_list(void **state)
 
 		if (!t->title)
 			continue;
+		assert_true(n < sizeof(all_tools) / sizeof(all_tools[0]));
+		assert_string_equal(actions[i]->name, all_tools[n]);
 		assert_string_equal(
 			get(&a, pool_printf(pool, "result.tools.%zu.name", n)), actions[i]->name);
 		assert_string_equal(
@@ -143,7 +136,7 @@ static void test_list(void **state)
 		assert_non_null(t->output);
 		n++;
 	}
-	assert_true(n >= 15);
+	assert_int_equal(n, sizeof(all_tools) / sizeof(all_tools[0]));
 	assert_string_equal(get(&a, pool_printf(pool, "result.tools.%zu.name", n)), "");
 	assert_string_equal(
 		get(&a, "result.tools.0.inputSchema.properties.wait_ms.default"), "50000");
@@ -393,6 +386,7 @@ static void test_resources(void **state)
 {
 	static const char read[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\","
 				   "\"params\":{\"uri\":\"asb://runs/%s%s\"}}";
+	static const char *const parts[] = {"", "/log", "/diff", "/files"};
 	const char *run = delegate();
 	struct answer a;
 
@@ -400,6 +394,11 @@ static void test_resources(void **state)
 	a = ask("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}", "X-N: 1");
 	assert_string_equal(get(&a, "result.resources.0.uri"), "asb://capabilities");
 	assert_string_equal(get(&a, "result.resources.1.name"), run);
+	a = ask("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/templates/list\"}", "X-N: 1");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		assert_string_equal(
+			get(&a, pool_printf(pool, "result.resourceTemplates.%zu.uriTemplate", i)),
+			pool_printf(pool, "asb://runs/{session}%s", parts[i]));
 	a = ask(pool_printf(pool, read, run, ""), "X-N: 1");
 	assert_non_null(strstr(get(&a, "result.contents.0.text"), run));
 	a = ask(pool_printf(pool, read, run, "/log"), "X-N: 1");
@@ -423,6 +422,8 @@ static void test_completion(void **state)
 	struct answer a;
 
 	(void)state;
+	(void)call("delegate", "\"task\":\"r\",\"repos\":[{\"repo\":\"acme/widgets\"},{\"repo\":"
+			       "\"acme/other\"}],\"wait_ms\":0");
 	a = ask(pool_printf(pool, complete, "resource", "uri", "asb://runs/{session}", "session",
 			pool_printf(pool, "%.12s", run)),
 		"X-N: 1");
@@ -431,6 +432,27 @@ static void test_completion(void **state)
 	a = ask(pool_printf(pool, complete, "prompt", "name", "run_safely", "language", "py"),
 		"X-N: 1");
 	assert_string_equal(get(&a, "result.completion.values.0"), "python");
+	a = ask(pool_printf(pool, complete, "prompt", "name", "delegate_task", "repo", "acme/w"),
+		"X-N: 1");
+	assert_string_equal(get(&a, "result.completion.values.0"), "acme/widgets");
+	assert_string_equal(get(&a, "result.completion.total"), "1");
+	testdb_exec("INSERT INTO boxes (account_id, name, image, class, memory_bytes, cpus, "
+		    "disk_bytes, deadline_at, expires_at, purpose, language, egress, state) SELECT "
+		    "id, 'box-many' || n, 'base', 's', 1, 1, 1, now(), now(), 'sandbox', 'python', "
+		    "'sealed', 'ready' FROM accounts, generate_series(1, 120) n WHERE name = "
+		    "'operator'");
+	a = ask(pool_printf(
+			pool, complete, "prompt", "name", "run_safely", "sandbox_id", "box-many11"),
+		"X-N: 1");
+	assert_string_equal(get(&a, "result.completion.total"), "11");
+	assert_string_equal(get(&a, "result.completion.hasMore"), "false");
+	a = ask(pool_printf(
+			pool, complete, "prompt", "name", "run_safely", "sandbox_id", "box-many"),
+		"X-N: 1");
+	assert_string_equal(get(&a, "result.completion.total"), "120");
+	assert_string_equal(get(&a, "result.completion.hasMore"), "true");
+	assert_string_not_equal(get(&a, "result.completion.values.99"), "");
+	assert_string_equal(get(&a, "result.completion.values.100"), "");
 	a = ask(pool_printf(pool, complete, "prompt", "name", "delegate_task", "task", ""),
 		"X-N: 1");
 	assert_string_equal(get(&a, "result.completion.total"), "0");
@@ -440,7 +462,7 @@ static void test_completion(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_pool, drop_pool)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_pool, testweb_drop_pool)
 	const struct CMUnitTest tests[] = {
 		TEST(test_list),
 		TEST(test_runs),
@@ -454,5 +476,5 @@ int main(void)
 		TEST(test_completion),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

@@ -21,13 +21,6 @@
 #include "testdb.h"
 #include "token.h"
 
-static int done(void **state)
-{
-	(void)state;
-	testweb_done();
-	return 0;
-}
-
 static void test_documents(void **state)
 {
 	static const char *const resource[] = {"/.well-known/oauth-protected-resource/mcp",
@@ -70,13 +63,11 @@ static void test_documents(void **state)
 	assert_int_equal(oauth_get("/.well-known/other").status, 404);
 }
 
-static void test_the_whole_way(void **state)
+/* What the person is shown, and a no. */
+static void page_asks(const char *q)
 {
-	const char *q = oauth_query(""), *code, *access, *next, *grant_id;
-	enum scope scope;
 	struct answer a;
 
-	(void)state;
 	/* the browser is sent to our page with the query as it came */
 	a = oauth_get(pool_printf(oauth_pool, "/oauth/authorize?%s", q));
 	assert_int_equal(a.status, 302);
@@ -100,6 +91,25 @@ static void test_the_whole_way(void **state)
 	assert_string_equal(testweb_get(oauth_pool, &a, "redirect"), CALLBACK
 		"?error=access_denied&state=s%20%26%3D1&iss=http%3A%2F%2F127.0.0.1%3A8380");
 	assert_int_equal(testdb_i64("SELECT count(*) FROM oauth_grants"), 0);
+}
+
+static void nowhere_at_rest(const char *token)
+{
+	assert_int_equal(testdb_i64("SELECT (SELECT count(*) FROM oauth_tokens t WHERE "
+				    "t::text ~ '%s') + (SELECT count(*) FROM audit a WHERE "
+				    "a::text ~ '%s')",
+				 strrchr(token, '_') + 1, strrchr(token, '_') + 1),
+		0);
+}
+
+static void test_the_whole_way(void **state)
+{
+	const char *q = oauth_query(""), *code, *access, *next, *grant_id;
+	enum scope scope;
+	struct answer a;
+
+	(void)state;
+	page_asks(q);
 	/* yes */
 	a = oauth_consent(q, true);
 	assert_non_null(strstr(testweb_get(oauth_pool, &a, "redirect"),
@@ -121,14 +131,8 @@ static void test_the_whole_way(void **state)
 	for (size_t i = 0; actions[i]; i++)
 		assert_int_equal(oauth_who(access, actions[i]->path, NULL), CALLER_NOBODY);
 	testdb_exec("TRUNCATE throttle");
-	/* nowhere at rest */
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(testdb_i64("SELECT (SELECT count(*) FROM oauth_tokens t WHERE "
-					    "t::text ~ '%s') + (SELECT count(*) FROM audit a WHERE "
-					    "a::text ~ '%s')",
-					 strrchr(i ? access : next, '_') + 1,
-					 strrchr(i ? access : next, '_') + 1),
-			0);
+	nowhere_at_rest(access);
+	nowhere_at_rest(next);
 	assert_int_equal(testdb_i64("SELECT count(*) FROM audit WHERE action = 'oauth_token' AND "
 				    "status = 200 AND account_id IS NOT NULL AND subject = '%s'",
 				 oauth_client_id),
@@ -320,13 +324,22 @@ static void test_refresh_tokens(void **state)
 	assert_int_equal(testdb_i64("SELECT count(*) FROM oauth_grants WHERE revoked_why = "
 				    "'refresh reused'"),
 		1);
+	/* who asks for too much, or for elsewhere, has not lost the token by that */
 	a = oauth_exchange_well(oauth_code_of(oauth_query("&scope=run%3Aread")));
-	a = oauth_refresh(testweb_get(oauth_pool, &a, "refresh_token"), "&scope=run%3Awrite");
+	first = testweb_get(oauth_pool, &a, "refresh_token");
+	a = oauth_refresh(first, "&scope=run%3Awrite");
 	oauth_assert_error(&a, 400, "invalid_scope");
-	a = oauth_exchange_well(oauth_code_of(oauth_query("")));
-	a = oauth_refresh(
-		testweb_get(oauth_pool, &a, "refresh_token"), "&resource=https%3A%2F%2Fx.example");
+	a = oauth_refresh(first, "&resource=https%3A%2F%2Fx.example");
 	oauth_assert_error(&a, 400, "invalid_target");
+	a = oauth_refresh(first, "");
+	assert_int_equal(a.status, 200);
+	/* nor by a site that could not make new ones */
+	first = testweb_get(oauth_pool, &a, "refresh_token");
+	testdb_exec(
+		"ALTER TABLE oauth_tokens ADD CONSTRAINT away CHECK (kind <> 'access') NOT VALID");
+	assert_int_equal(oauth_refresh(first, "").status, 500);
+	testdb_exec("ALTER TABLE oauth_tokens DROP CONSTRAINT away");
+	assert_int_equal(oauth_refresh(first, "").status, 200);
 	a = oauth_exchange_well(oauth_code_of(oauth_query("")));
 	testdb_exec("UPDATE oauth_tokens SET expires_at = now()");
 	assert_int_equal(oauth_who(testweb_get(oauth_pool, &a, "access_token"), "/mcp", NULL),
@@ -432,5 +445,5 @@ int main(void)
 			test_registrations, oauthclient_fresh, oauthclient_over),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, done);
+	return cmocka_run_group_tests(tests, NULL, testweb_end);
 }

@@ -169,6 +169,30 @@ static void test_turn(void **state)
 		testdb_text("SELECT encode(sha256('t'), 'hex')"));
 }
 
+/* Its id was drawn before another's, its row was committed after the gate had looked. */
+static void test_committed_late(void **state)
+{
+	CLEANUP(db) struct db *db = testdb_open(TESTDB_SUPER);
+	CLEANUP(tx) struct tx tx = {0};
+	struct err err;
+	int64_t late;
+
+	(void)state;
+	assert_true(db_begin(db, 0, &tx, &err));
+	assert_true(db_exec(db,
+		"INSERT INTO execs (account_id, name, box_id, stream, lane, argv, log_id, state) "
+		"SELECT account_id, 'exec-late', box_id, 1000, lane, argv, log_id, 'done' "
+		"FROM execs WHERE name = 'exec-done'",
+		&err));
+	(void)exec_make("exec-later", "running");
+	/* two looks */
+	(void)poll(NULL, 0, 1200);
+	assert_true(db_commit(&tx, &err));
+	late = testdb_i64("SELECT id FROM execs WHERE name = 'exec-late'");
+	assert_true(late < testdb_i64("SELECT id FROM execs WHERE name = 'exec-later'"));
+	assert_int_equal(receipts_of("exec_id", late, WAIT_MS), 1);
+}
+
 static void test_final(void **state)
 {
 	char code[6];
@@ -238,6 +262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_caught_up),
 		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_committed_late),
 		cmocka_unit_test(test_final),
 		cmocka_unit_test(test_door),
 	};

@@ -205,6 +205,8 @@ static void test_two_answers_at_once(void **state)
 		testdb_i64("SELECT count(*) FROM turns WHERE run_id = %ld", (long)run.run_id), 2);
 }
 
+static const struct box_ending torn_down = {TURN_STOPPED, REASON_OPERATOR, "torn down", "operator"};
+
 /* The destroy job of a box as a worker does it. */
 static void destroy(const struct run_made *run)
 {
@@ -218,10 +220,8 @@ static void destroy(const struct run_made *run)
 		CLEANUP(tx) struct tx tx = {0};
 
 		assert_true(db_begin(worker, 0, &tx, &err));
-		assert_true(job_drop_box(worker, &job->fence, run->box_id, "stopped", &err));
-		assert_true(turn_stop_box(worker, &job->fence, run->box_id, TURN_STOPPED,
-			REASON_OPERATOR, "torn down", &err));
-		assert_true(exec_stop_box(worker, &job->fence, run->box_id, "operator", &err));
+		assert_true(
+			box_destroying(worker, &job->fence, run->box_id, &torn_down, 60000, &err));
 		assert_true(box_move(
 			worker, &job->fence, run->box_id, BOX_GONE, "operator", NULL, 0, &err));
 		assert_true(job_finish(worker, &job->fence, "done", &err));
@@ -284,6 +284,53 @@ static void test_torn_down_from_every_state_ten_times(void **state)
 					(long)run.box_id),
 				0);
 		}
+}
+
+/* Somebody runs something in the box in the instant in which its time is up: it must end with the
+ * box, or whoever waits for it waits for ever. */
+static void test_what_is_begun_while_the_box_ends_ends_too(void **state)
+{
+	const struct exec_new in = {.argv = "[\"true\"]"};
+	struct run_made run = fixture_run(web, ACCOUNT);
+	struct exec_made made;
+	struct job *job;
+	bool added;
+	pid_t pid;
+	int status;
+
+	(void)state;
+	(void)fixture_running(worker, pool, &run);
+	assert_true(job_add_destroy(worker, run.box_id, "max_duration", NULL, &added, &err));
+	job = fixture_claim(worker, pool);
+	assert_string_equal(job->kind, "destroy");
+	{
+		CLEANUP(tx) struct tx tx = {0};
+
+		assert_true(db_begin(web, ACCOUNT, &tx, &err));
+		assert_true(exec_submit(web, ACCOUNT, run.name, &in, "rq3", &made, &err));
+		pid = fork();
+		if (!pid) {
+			CLEANUP(db) struct db *db = testdb_open("asb_worker");
+			CLEANUP(tx) struct tx end = {0};
+
+			_exit(db_begin(db, 0, &end, &err) &&
+						box_destroying(db, &job->fence, run.box_id,
+							&torn_down, 60000, &err) &&
+						db_commit(&end, &err)
+					? 0
+					: 1);
+		}
+		while (!testdb_i64(
+			"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+			" AND datname = current_database()"))
+			(void)usleep(10000);
+		assert_true(db_commit(&tx, &err));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_string_equal(
+		testdb_text("SELECT state FROM execs WHERE id = %ld", (long)made.id), "failed");
+	assert_int_equal(testdb_i64("SELECT count(*) FROM jobs WHERE kind <> 'destroy'"), 0);
 }
 
 static void test_the_old_runner_is_harmless_after_a_teardown(void **state)
@@ -376,6 +423,7 @@ int main(void)
 		T(test_answered_once_and_goes_on),
 		T(test_two_answers_at_once),
 		T(test_torn_down_from_every_state_ten_times),
+		T(test_what_is_begun_while_the_box_ends_ends_too),
 		T(test_the_old_runner_is_harmless_after_a_teardown),
 		T(test_a_repeated_commit_finds_what_it_wrote),
 		T(test_ends_are_final_whoever_asks),

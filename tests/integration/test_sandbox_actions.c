@@ -81,6 +81,15 @@ static void test_create(void **state)
 	assert_non_null(strstr(a.internal, "wait_ms=50000"));
 }
 
+/* What is wrong is named, and what to do about it by more than the sentence for everything. */
+static bool is_advised(const struct answer *a)
+{
+	const char *fix = get(a, "error.fix");
+
+	return *get(a, "error.message") && *fix && strcmp(fix, err_info(ERR_INVALID)->fix) != 0 &&
+	       strcmp(fix, err_info(ERR_NOT_FOUND)->fix) != 0;
+}
+
 static void test_create_refuses(void **state)
 {
 	static const struct {
@@ -91,7 +100,11 @@ static void test_create_refuses(void **state)
 		{"{\"language\":\"java\"}", "unsupported_language"},
 		{"{\"language\":\"python\",\"backend\":\"vmware\"}", "unsupported_backend"},
 		{"{\"language\":\"python\",\"environment\":\"nope\"}", "unknown_environment"},
+		{"{\"language\":\"python\",\"environment\":\"python:3.12-slim\"}", "field"},
 		{"{\"language\":\"python\",\"memory_mb\":-1}", "field"},
+		{"{\"language\":\"python\",\"wait_ms\":\"1\"}", "field"},
+		{"{\"language\":\"python\",\"packages\":\"requests\"}", "field"},
+		{"{\"language\":\"python\",\"package\":[\"requests\"]}", "field"},
 		{"{\"language\":\"python\",\"sync_from\":\"/etc\"}", "field"},
 		{"{\"language\":\"python\",\"packages\":[\"--index-url=http://evil.example\"]}",
 			"invalid_package"},
@@ -113,7 +126,8 @@ static void test_create_refuses(void **state)
 
 		assert_int_equal(a.status, 422);
 		assert_string_equal(get(&a, "error.context.reason"), rows[i].reason);
-		assert_true(*get(&a, "error.message") != '\0');
+		if (!is_advised(&a))
+			fail_msg("%s: no fix in %s", rows[i].body, a.body);
 	}
 	assert_int_equal(testdb_i64("SELECT count(*) FROM boxes"), before);
 }
@@ -199,6 +213,9 @@ static void test_run_refuses(void **state)
 		if (a.status != rows[i].status)
 			print_error("%s: %d %s\n", rows[i].members, a.status, a.body);
 		assert_int_equal(a.status, rows[i].status);
+		/* a field that is wrong says what it is to be */
+		if (a.status == 422 && !is_advised(&a))
+			fail_msg("%s: no fix in %s", rows[i].members, a.body);
 	}
 	assert_int_equal(testdb_i64("SELECT count(*) FROM execs"), before);
 	/* and what lies just inside is taken */
@@ -269,6 +286,7 @@ static void test_logs(void **state)
 	a = testweb_operator(pool, "GET",
 		"/get_process_logs.json?sandbox_id=box-none&process_id=exec-none", NULL);
 	assert_int_equal(a.status, 404);
+	assert_true(is_advised(&a));
 	a = testweb_operator(pool, "GET", pool_printf(pool, "/exec.json?exec=%s", process), NULL);
 	assert_string_equal(get(&a, "stdout"), "hello\n");
 	assert_string_equal(get(&a, "success"), "");
@@ -375,6 +393,9 @@ static void test_capabilities(void **state)
 	assert_string_equal(get(&a, "limits.code_bytes"), "1048576");
 	assert_non_null(strstr(a.body, "\"javascript\""));
 	assert_non_null(strstr(a.body, "not_claimed"));
+	/* of each backend, the class of its boxes */
+	assert_string_equal(get(&a, "backends.0"), "qemu");
+	assert_string_equal(get(&a, "isolation.qemu"), "emulated-vm");
 }
 
 /* The same layers as every action: a caller, one answer for one key, a row for the audit. */

@@ -19,6 +19,7 @@
 #include "queries.h"
 #include "run.h"
 #include "runlog.h"
+#include "secret.h"
 #include "testdb.h"
 #include "turn.h"
 
@@ -77,6 +78,7 @@ static void test_checks_are_the_name_tables(void **state)
 	check_list("execs", "state", exec_state_names, EXEC_STATE__COUNT);
 	check_list("trace", "kind", trace_kind_names, TRACE_KIND__COUNT);
 	check_list("blobs", "kind", blob_kind_names, BLOB_KIND__COUNT);
+	check_list("secrets", "name", secret_names, SECRET__COUNT);
 	check_list("looks", "op", look_op_names, LOOK_OP__COUNT);
 }
 

@@ -89,7 +89,7 @@ static void test_site(void **state)
 	SAYS("agents.0.why", "The image base has not been built here.");
 	SAYS("agents.1.name", "claude");
 	SAYS("agents.1.image", "claude");
-	SAYS("agents.1.why", "The site has no key for a model.");
+	SAYS("agents.1.why", "No key for its model is set: enter one on the page Keys.");
 	SAYS("images.0.name", "base");
 	SAYS("images.0.default", "true");
 	SAYS("classes.1.name", "m");

@@ -247,6 +247,35 @@ static void test_exit_is_kept(void **state)
 	shimrig_stop(&rig);
 }
 
+/* A signal that comes when the last process has ended, and its output not: no end of the exec. */
+static void test_late_signal(void **state)
+{
+	static const char error[] = "{\"code\":\"not_found\",\"message\":\"no process is left\"}";
+	static const char kill_all[] = "{\"signal\":9,\"all\":true}";
+	struct wire_frame f;
+	struct peerlink p;
+	struct rig rig;
+
+	(void)state;
+	shimrig_ready(&rig);
+	peer_hello(&rig, &p, "drive", 1, NULL);
+	shimrig_exec(&rig, &p, 3);
+	send_json(&p.link, WIRE_SIGNAL, 3, kill_all);
+	want_frame(&rig.link, WIRE_SIGNAL, 3, &f);
+	send_json(&rig.link, WIRE_ERROR, 3, error);
+	send_output(&rig.link, 3, 0, "last", 4);
+	send_json(&rig.link, WIRE_EXIT, 3, "{\"code\":0}");
+	want_frame(&p.link, WIRE_STDOUT, 3, &f);
+	want_frame(&p.link, WIRE_EXIT, 3, &f);
+	/* of an exec that did not start it is the end */
+	send_json(&p.link, WIRE_EXEC, 4, "{}");
+	want_frame(&rig.link, WIRE_EXEC, 4, &f);
+	send_json(&rig.link, WIRE_ERROR, 4, error);
+	want_frame(&p.link, WIRE_ERROR, 4, &f);
+	peer_end(&p);
+	shimrig_stop(&rig);
+}
+
 static void test_spool_holds_back(void **state)
 {
 	struct source src = {.stream = 3};
@@ -417,6 +446,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_attach_is_checked),
 		cmocka_unit_test(test_replay),
 		cmocka_unit_test(test_exit_is_kept),
+		cmocka_unit_test(test_late_signal),
 		cmocka_unit_test(test_spool_holds_back),
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_question),

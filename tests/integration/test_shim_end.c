@@ -152,13 +152,17 @@ static void say_too_much(struct rig *rig)
 	struct wire_frame f;
 	struct err err;
 
-	/* the runner acknowledges nothing, so credit ends where the spool is full */
-	for (int idle = 0; idle < 30;) {
-		while (boxlink_next(&rig->link, 5, &f, &err))
-			(void)wire_u64(&f, &credit);
-		idle++;
+	/* the runner acknowledges nothing, so credit ends where the spool is full. What was said
+	 * before a PING has been taken by its PONG, and its credit given by the next one */
+	for (int idle = 0; idle < 2; idle++) {
 		for (; at + sizeof(data) <= credit + WIRE_WINDOW; at += sizeof(data), idle = 0)
 			send_output(&rig->link, 3, at, data, sizeof(data));
+		send_json(&rig->link, WIRE_PING, 0, "x");
+		do {
+			assert_true(boxlink_next(&rig->link, 20000, &f, &err));
+			if (f.type == WIRE_CREDIT)
+				(void)wire_u64(&f, &credit);
+		} while (f.type != WIRE_PONG);
 	}
 	assert_false(gone_within(rig->box, 1));
 	send_output(&rig->link, 3, at, data, sizeof(data));

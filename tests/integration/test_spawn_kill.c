@@ -6,11 +6,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -113,6 +115,69 @@ static void test_hidden_process(void **state)
 	child_kill(&neighbour);
 }
 
+/* A box's directory that its uid has filled with the names that the cleaning uses itself. */
+static void test_names_in_the_way(void **state)
+{
+	const char *box = pool_printf(pool, "%s/box/box-one", cfg.run_dir);
+	pid_t pid;
+	int status;
+
+	(void)state;
+	if (getuid())
+		skip();
+	assert_int_equal(mkdir(box, 0700), 0);
+	assert_int_equal(chown(box, UID_BASE + 16 + 3, UID_BASE + 16 + 3), 0);
+	pid = fork();
+	if (!pid) {
+		bool made = !setgid(UID_BASE + 16 + 3) && !setuid(UID_BASE + 16 + 3) && !chdir(box);
+
+		for (int i = 0; i < 20 && made; i++) {
+			const char *way = pool_printf(pool, ".removed-%d", i);
+			const char *own = pool_printf(pool, "d%d", i);
+
+			made = !mkdir(way, 0700) && !mkdir(own, 0700) &&
+			       !mkdir(pool_printf(pool, "%s/x", way), 0700) &&
+			       !mkdir(pool_printf(pool, "%s/x", own), 0700) &&
+			       !mkdir(pool_printf(pool, "%s/x/y", own), 0700);
+		}
+		_exit(!made);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	kill_box("box-one", 3);
+	assert_int_equal(access(box, F_OK), -1);
+}
+
+/* One whose first thread has ended, and another lives: to a look at its state a zombie. */
+static void test_first_thread_gone(void **state)
+{
+	static const char program[] =
+		"import ctypes,threading,time\n"
+		"threading.Thread(target=time.sleep,args=(3000,)).start()\n"
+		"ctypes.CDLL(None).syscall(60,0)"; /* exit, of this thread alone */
+	struct child c = {.path = "/usr/bin/python3",
+		.argv = (const char *const[]){"python3", "-c", program, NULL},
+		.uid = (uid_t)(UID_BASE + 16 + 3),
+		.die_with_parent = true};
+	char path[64], text[512] = "";
+
+	(void)state;
+	if (getuid())
+		skip();
+	assert_true(child_start(&c, &err));
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", c.pid);
+	for (int i = 0; i < 1000 && !strstr(text, ") Z "); i++) {
+		CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		assert_true(read(fd, text, sizeof(text) - 1) > 0);
+		(void)usleep(10000);
+	}
+	assert_non_null(strstr(text, ") Z "));
+	assert_true(lives(&c));
+	kill_box("box-one", 3);
+	assert_false(lives(&c));
+}
+
 /* A kill that comes twice, the second time when the slot is another box's. */
 static void test_other_tenant(void **state)
 {
@@ -133,6 +198,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_hidden_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_in_the_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_thread_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_tenant, setup, teardown),
 	};
 

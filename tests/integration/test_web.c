@@ -137,6 +137,15 @@ static void test_serves(void **state)
 	assert_int_equal(a.status, 404);
 }
 
+/* nginx may be kept waiting between connecting and asking: nothing is lost by that. */
+static void test_who_asks_late_is_answered(void **state)
+{
+	(void)state;
+	testfcgi_pause_ms = 200;
+	assert_int_equal(ask("GET", "/healthz", NULL, NULL, 0).status, 200);
+	testfcgi_pause_ms = 0;
+}
+
 static void test_upload_and_download(void **state)
 {
 	const size_t n = 3000000;
@@ -261,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_serves),
+		cmocka_unit_test(test_who_asks_late_is_answered),
 		cmocka_unit_test(test_upload_and_download),
 		cmocka_unit_test(test_too_much),
 		cmocka_unit_test(test_gives_up_privileges),

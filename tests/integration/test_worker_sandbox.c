@@ -3,6 +3,7 @@
  * in, swept when nobody uses them, destroyed from whatever state.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,14 +50,15 @@ static struct sandbox_made make(const char *language, const char *packages)
 	return made;
 }
 
-static int64_t run(const struct sandbox_made *box, const char *code, bool background)
+static int64_t run_for(
+	const struct sandbox_made *box, const char *code, bool background, int64_t timeout_ms)
 {
 	const struct sandbox_run in = {.account_id = ACCOUNT,
 		.sandbox = box->name,
 		.code = code,
 		.files = "{\"beside\":\"from a file\"}",
 		.background = background,
-		.timeout_ms = background ? 0 : 30000,
+		.timeout_ms = timeout_ms,
 		.request_id = "rq-test"};
 	CLEANUP(tx) struct tx tx = {0};
 	struct exec_made made;
@@ -66,6 +68,11 @@ static int64_t run(const struct sandbox_made *box, const char *code, bool backgr
 		!db_commit(&tx, &err))
 		fail_msg("run: %s", err.msg);
 	return made.id;
+}
+
+static int64_t run(const struct sandbox_made *box, const char *code, bool background)
+{
+	return run_for(box, code, background, background ? 0 : 30000);
 }
 
 static void destroy(const struct sandbox_made *box)
@@ -105,6 +112,14 @@ static const char *said(int64_t exec, const char *key)
 	return testdb_text("SELECT evidence_json(%ld) ->> '%s'", (long)exec, key);
 }
 
+/* The whole evidence is printed where one part of it is another. */
+static void says(int64_t exec, const char *key, const char *want)
+{
+	if (strcmp(said(exec, key), want))
+		fail_msg("%s is not \"%s\" in %s", key, want,
+			testdb_text("SELECT evidence_json(%ld)", (long)exec));
+}
+
 static void made_run_and_destroyed(void **state)
 {
 	struct sandbox_made box = make("python", NULL);
@@ -112,19 +127,43 @@ static void made_run_and_destroyed(void **state)
 		run(&box, "print(open('beside').read()); open('kept', 'w').write('x')", false);
 
 	(void)state;
-	assert_string_equal(said(exec, "stdout"), "from a file\n");
-	assert_string_equal(said(exec, "success"), "true");
+	says(exec, "stdout", "from a file\n");
+	says(exec, "success", "true");
 	exec = run(&box, "import os; print(sorted(f for f in os.listdir('.') if f[0] != '.')); 1/0",
 		false);
-	assert_string_equal(said(exec, "stdout"), "['beside', 'kept']\n");
+	says(exec, "stdout", "['beside', 'kept']\n");
 	assert_non_null(strstr(said(exec, "stderr"), "ZeroDivisionError"));
-	assert_string_equal(said(exec, "exit_code"), "1");
+	says(exec, "exit_code", "1");
 	box_becomes(&box, "ready -");
 	exec = run(&box, "import time; time.sleep(600)", true);
 	wait_text("state", "execs WHERE id", exec, "running");
 	destroy(&box);
 	box_becomes(&box, "gone operator");
-	assert_string_equal(said(exec, "reason"), "operator");
+	says(exec, "reason", "operator");
+	assert_int_equal(rig_processes(&rig), 0);
+}
+
+/* Nobody says of a run that its time-out ended it: then its sandbox is over, and it has not ended
+ * well. A time-out that was proved (the control) leaves the sandbox to its caller. */
+static void unproved_end_is_the_sandboxs(void **state)
+{
+	struct sandbox_made box = make("python", NULL);
+	int64_t exec = run_for(&box, "import time; time.sleep(600)", false, 500);
+
+	(void)state;
+	says(exec, "timed_out", "true");
+	box_becomes(&box, "ready -");
+	exec = run_for(&box, "import time; time.sleep(600)", false, 2000);
+	wait_text("state", "execs WHERE id", exec, "running");
+	rig_signal(testdb_i64("SELECT pid FROM boxes WHERE id = %ld", (long)box.box_id), SIGSTOP);
+	/* twice 15 s: for its own clock, and for the kill */
+	for (int i = 0; i < 600 && testdb_i64("SELECT count(*) FROM execs WHERE id = %ld AND state "
+					      "= 'running'",
+					   (long)exec);
+		i++)
+		(void)usleep(100000);
+	says(exec, "success", "false");
+	box_becomes(&box, "gone timeout");
 	assert_int_equal(rig_processes(&rig), 0);
 }
 
@@ -142,7 +181,7 @@ static void made_whoever_dies(void **state)
 		rig_arm(&rig, points[i]);
 		box = make("bash", NULL);
 		exec = run(&box, "cat beside", false);
-		assert_string_equal(said(exec, "stdout"), "from a file");
+		says(exec, "stdout", "from a file");
 		assert_false(rig_armed(&rig, points[i]));
 		box_becomes(&box, "ready -");
 		/* the job ends after the box is ready, by whoever has it then */
@@ -162,7 +201,7 @@ static void idle_goes(void **state)
 	box_becomes(&box, "ready -");
 	testdb_exec("UPDATE boxes SET idle_ms = 1000 WHERE id = %ld", (long)box.box_id);
 	/* the sweep looks every 5 s: it has looked while this ran */
-	assert_string_equal(said(exec, "stdout"), "slept\n");
+	says(exec, "stdout", "slept\n");
 	box_becomes(&box, "gone idle");
 	assert_int_equal(rig_processes(&rig), 0);
 }
@@ -203,6 +242,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(made_run_and_destroyed),
+		cmocka_unit_test(unproved_end_is_the_sandboxs),
 		cmocka_unit_test(made_whoever_dies),
 		cmocka_unit_test(idle_goes),
 		cmocka_unit_test(destroyed_while_made),

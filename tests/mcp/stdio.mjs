@@ -70,8 +70,9 @@ const still = await call('status', { session, wait_ms: 0 })
 check('which ends the wait alone', /^run:(queued|starting|running) /.test(first(still)), still)
 
 // the programs behind it are started anew while it is asked
-const restarted = new Promise((resolve) => execFile('supervisorctl',
-	['-c', `${process.env.ASB_STATE_DIR}/conf/supervisord.conf`, 'restart', 'site:web', 'site:nginx'], (error) => resolve(error)))
+const supervise = (...how) => new Promise((resolve) => execFile('s6-svc', how, { cwd: `${process.env.ASB_RUN_DIR}/programs` }, resolve))
+const restart = async (name) => await supervise('-wD', '-d', name) ?? await supervise('-wu', '-u', name)
+const restarted = restart('nginx').then(async (error) => error ?? await restart('web'))
 let answered = 0, over = false
 restarted.then(() => (over = true))
 while (!over) {

@@ -14,6 +14,7 @@
 #include "pool.h"
 
 #define BOX_WAIT_MS 120000
+#define POOL_WAIT_MS 60000
 
 void bench_fail(const char *what, const struct err *err)
 {
@@ -106,6 +107,34 @@ void bench_teardown(struct cli *cli, const char *session)
 	json_add_text(body, "session", session);
 	json_free(bench_post(cli, "/teardown.json", body));
 	bench_box_wait(cli, session, "gone");
+}
+
+int64_t bench_pool_number(struct cli *cli, const char *in, const char *name)
+{
+	CLEANUP(json) struct json_object *pool = NULL;
+	struct err err = {0};
+	int64_t n = 0;
+
+	if (!http_get_json(cli->http, "/pool_status.json", &pool, &err))
+		bench_fail("pool_status", &err);
+	(void)json_get_i64(in ? json_get(pool, in) : pool, name, &n);
+	return n;
+}
+
+void bench_pool_settle(struct cli *cli, int64_t pooled)
+{
+	const double until = bench_now_ms() + POOL_WAIT_MS;
+	struct err err = {0};
+
+	while (bench_pool_number(cli, NULL, "pooled") < pooled ||
+		bench_pool_number(cli, NULL, "creating")) {
+		if (bench_now_ms() > until) {
+			(void)err_set(&err, ERR_TIMEOUT, "the pool does not fill");
+			bench_fail("pool", &err);
+		}
+		(void)usleep(50000);
+	}
+	(void)usleep(300000);
 }
 
 double bench_ms_of(const char *rfc3339)

@@ -21,6 +21,10 @@ struct json_object *bench_post(struct cli *cli, const char *path, struct json_ob
 struct json_object *bench_run(struct cli *cli, const char *session);
 /* Waits until the run's box is ready, or, for "gone", is no more. */
 void bench_box_wait(struct cli *cli, const char *session, const char *state);
+/* What pool_status says: pooled, creating; or, in: last_hour, claimed. */
+int64_t bench_pool_number(struct cli *cli, const char *in, const char *name);
+/* Waits until so many boxes are pooled, and none is being made that would be measured along. */
+void bench_pool_settle(struct cli *cli, int64_t pooled);
 /* Until nothing of it is left in the host. */
 void bench_teardown(struct cli *cli, const char *session);
 /* Milliseconds since 1970 of an RFC 3339 time as the site gives it. */

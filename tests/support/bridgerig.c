@@ -3,15 +3,13 @@
  */
 #include "bridgerig.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,11 +19,6 @@
 #include "pool.h"
 
 #define LINE_MS 30000 /* bounds a failure alone */
-
-static void say(int fd, const char *head, const char *body)
-{
-	(void)dprintf(fd, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", head, strlen(body), body);
-}
 
 /* The id as it stands in the request. */
 static const char *id_of(const char *request, char out[64])
@@ -47,15 +40,28 @@ static void stream(int fd, const char *id)
 		id);
 }
 
-/* What the site says, by a word of the request. counter: shared with the test, of "away". */
-static void answer(int fd, const char *request)
+/* Held and heard for longer than test_late's patience, then broken off. */
+static void late(int fd)
 {
+	(void)dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+			  "Connection: close\r\n\r\n");
+	for (int i = 0; i < 5; i++) {
+		(void)usleep(300 * 1000);
+		(void)dprintf(fd, ": waiting\n\n");
+	}
+}
+
+/* What the site says, by a word of the request. told: of all its processes. */
+static void answer(void *arg, int fd, const char *request)
+{
+	int *told = arg;
 	static const char json[] = "200 OK\r\nContent-Type: application/json";
 	char id[64], body[8192];
 
 	(void)id_of(strstr(request, "\r\n\r\n") ? strstr(request, "\r\n\r\n") : request, id);
 	if (strstr(request, "POST /upload")) {
-		say(fd, "201 Created\r\nContent-Type: application/json", "{\"upload\":\"blob-x\"}");
+		scriptsite_say(fd, "201 Created\r\nContent-Type: application/json",
+			"{\"upload\":\"blob-x\"}");
 	} else if (strstr(request, "say-stream")) {
 		stream(fd, id);
 	} else if (strstr(request, "say-never")) {
@@ -65,16 +71,22 @@ static void answer(int fd, const char *request)
 		while (read(fd, &more, 1) > 0)
 			;
 	} else if (strstr(request, "say-busy")) {
-		say(fd, "503 Busy\r\nContent-Type: text/html", "<html>");
+		scriptsite_say(fd, "503 Busy\r\nContent-Type: text/html", "<html>");
 	} else if (strstr(request, "say-cut")) {
 		(void)dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 				  "Connection: close\r\n\r\n: here\n\n");
+	} else if (strstr(request, "say-later") && !__atomic_fetch_add(told, 1, __ATOMIC_SEQ_CST)) {
+		late(fd);
 	} else if (strstr(request, "say-refused")) {
-		say(fd, "401 No\r\nContent-Type: application/json",
+		scriptsite_say(fd, "401 No\r\nContent-Type: application/json",
 			"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"sign "
-			"in\"}}");
+			"in: send a header\"}}");
+	} else if (strstr(request, "say-forbidden")) {
+		scriptsite_say(fd, "403 No\r\nContent-Type: application/json",
+			"{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"a "
+			"larger scope\"}}");
 	} else if (strstr(request, "say-html")) {
-		say(fd, "413 Large\r\nContent-Type: text/html", "<html>");
+		scriptsite_say(fd, "413 Large\r\nContent-Type: text/html", "<html>");
 	} else if (strstr(request, "tools/list")) {
 		(void)snprintf(body, sizeof(body),
 			"{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"tools\":[{\"name\":"
@@ -85,9 +97,9 @@ static void answer(int fd, const char *request)
 			"\"create_sandbox\",\"inputSchema\":{\"type\":\"object\",\"properties\":{}}"
 			"}]}}",
 			id);
-		say(fd, json, body);
+		scriptsite_say(fd, json, body);
 	} else if (strstr(request, "notifications/")) {
-		say(fd, "202 Accepted", "");
+		scriptsite_say(fd, "202 Accepted", "");
 	} else {
 		/* all of it, as text, for the test to look into */
 		CLEANUP(buf) struct buf b = BUF_INIT(1u << 20);
@@ -95,67 +107,13 @@ static void answer(int fd, const char *request)
 		(void)buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\n\"result\":{\"saw\":", id);
 		json_add_quoted(&b, request, strlen(request));
 		(void)buf_adds(&b, "}}");
-		say(fd, json, b.data);
+		scriptsite_say(fd, json, b.data);
 	}
-}
-
-static void serve_one(int fd)
-{
-	CLEANUP(buf) struct buf b = BUF_INIT(1u << 20);
-	const char *end, *length;
-
-	for (;;) {
-		char *room = buf_room(&b, 4096);
-		ssize_t n = room ? read(fd, room, 4096) : 0;
-
-		if (n <= 0)
-			return;
-		buf_grew(&b, (size_t)n);
-		end = strstr(b.data, "\r\n\r\n");
-		length = strstr(b.data, "Content-Length: ");
-		if (end && length &&
-			b.len - (size_t)(end + 4 - b.data) >= strtoul(length + 16, NULL, 10))
-			break;
-	}
-	answer(fd, b.data);
-}
-
-static void serve(int listener)
-{
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)signal(SIGCHLD, SIG_IGN);
-	for (;;) {
-		int fd = accept(listener, NULL, NULL);
-
-		if (fd >= 0 && fork() == 0) {
-			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-			serve_one(fd);
-			_exit(0);
-		}
-		(void)close(fd);
-	}
-}
-
-static void listen_at(struct bridgerig *r)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t n = sizeof(at);
-
-	r->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (bind(r->listener, (struct sockaddr *)&at, n))
-		abort();
-	if (getsockname(r->listener, (struct sockaddr *)&at, &n))
-		abort();
-	r->port = ntohs(at.sin_port);
 }
 
 void bridgerig_site(struct bridgerig *r)
 {
-	if (listen(r->listener, 64))
-		abort();
-	r->peer = fork();
-	if (r->peer == 0)
-		serve(r->listener);
+	scriptsite_start(&r->site, answer, r->told);
 }
 
 void bridgerig_start(struct bridgerig *r, int64_t patience_ms)
@@ -173,7 +131,7 @@ void bridgerig_start(struct bridgerig *r, int64_t patience_ms)
 
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)close(in[1]);
-		(void)close(r->listener);
+		(void)close(r->site.listener);
 		bridge_init(&b, pool, out[1], patience_ms);
 		ok = bridge_run(&b, in[0], signals[0], &err);
 		bridge_done(&b);
@@ -190,14 +148,14 @@ void bridgerig_start(struct bridgerig *r, int64_t patience_ms)
 int bridgerig_setup(void **state)
 {
 	struct bridgerig *r = mem_alloc(sizeof(*r));
-	char url[64];
 
 	*r = (struct bridgerig){.in = -1, .out = -1, .signals = -1};
+	r->told = mmap(
+		NULL, sizeof(*r->told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (r->told == MAP_FAILED)
+		abort();
 	buf_init(&r->lines, 1u << 20);
-	listen_at(r);
-	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d", r->port);
-	(void)setenv("ASB_URL", url, 1);
-	(void)setenv("ASB_TOKEN_FILE", "/dev/null", 1);
+	scriptsite_open(&r->site);
 	*state = r;
 	return 0;
 }
@@ -213,11 +171,8 @@ int bridgerig_teardown(void **state)
 		(void)waitpid(r->bridge, NULL, 0);
 	}
 	buf_done(&r->lines);
-	if (r->peer > 0) {
-		(void)kill(r->peer, SIGKILL);
-		(void)waitpid(r->peer, NULL, 0);
-	}
-	(void)close(r->listener);
+	scriptsite_close(&r->site);
+	(void)munmap(r->told, sizeof(*r->told));
 	(void)close(r->signals);
 	free(r);
 	return 0;

@@ -3,16 +3,18 @@
  * asb mcp on pipes, in a process of its own, before a scripted site: a process that answers by a
  * word of the request (say-stream: progress, then the answer; say-never; say-busy: 503; say-cut: a
  * stream without an answer; say-refused: 401; say-html: 413; tools/list: three tools; /upload:
- * blob-x) and else with the request itself, as text. ASB_URL names it from bridgerig_setup on,
- * before it is there.
+ * blob-x; say-forbidden: 403; say-later: at first a stream that breaks off after a while) and else
+ * with the request itself, as text. ASB_URL names it from bridgerig_setup on, before it is there.
  */
 #include <sys/types.h>
 
 #include "buf.h"
+#include "scriptsite.h"
 
 struct bridgerig {
-	int listener, port;
-	pid_t peer, bridge;
+	struct scriptsite site;
+	int *told; /* shared: how often say-later was answered */
+	pid_t bridge;
 	int in, out; /* to the bridge, from it */
 	struct buf lines;
 	int signals; /* a pipe: something to read there ends the bridge */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -71,18 +72,30 @@ const char *gatesite_dir(struct pool *pool)
 	return dir;
 }
 
-void gatesite_start(struct pool *pool, const char *dir, const char *const *settings)
+void gatesite_program(struct pool *pool, const char *dir, const char *const *settings)
 {
 	const char *const argv[] = {testprogram("asb-gate"), NULL};
 	const char *path = pool_printf(pool, "%s/gate.sock", dir);
 	const char *env[16] = {pool_printf(pool, "ASB_RUN_DIR=%s", dir),
 		pool_printf(pool, "ASB_DB=%s", testdb_conninfo("asb_gate")),
-		pool_printf(pool, "BOX_UID_BASE=%d", GATE_BASE_UID),
 		"MCP_HTTP_TOKEN=a-token-that-is-long-enough"};
 	struct err err;
 
 	for (size_t i = 0; settings[i]; i++)
-		env[4 + i] = settings[i];
+		env[3 + i] = settings[i];
+	(void)unlink(path); /* of one that ran before */
+	gate = (struct child){.argv = argv, .env = env, .die_with_parent = true};
+	assert_true(child_start(&gate, &err));
+	for (int i = 0; i < 400 && access(path, F_OK); i++)
+		(void)poll(NULL, 0, 50);
+}
+
+void gatesite_start(struct pool *pool, const char *dir, const char *const *settings)
+{
+	const char *with_uids[16] = {pool_printf(pool, "BOX_UID_BASE=%d", GATE_BASE_UID)};
+
+	for (size_t i = 0; settings[i]; i++)
+		with_uids[1 + i] = settings[i];
 	testdb_exec("INSERT INTO boxes (account_id, name, state, image, class, memory_bytes, cpus, "
 		    "disk_bytes, host, slot, deadline_at, expires_at) VALUES (1, '" GATE_BOX
 		    "', 'ready', 'base', 's', 1, 1, 1, 'h', %d, now() + '1 h', now() + '1 h')",
@@ -94,15 +107,62 @@ void gatesite_start(struct pool *pool, const char *dir, const char *const *setti
 	testdb_exec(
 		"INSERT INTO turns (account_id, run_id, box_id, n, message, state)"
 		" SELECT 1, id, box_id, 1, 't', 'running' FROM runs WHERE name = 'run-gatetest'");
-	gate = (struct child){.argv = argv, .env = env, .die_with_parent = true};
-	assert_true(child_start(&gate, &err));
-	for (int i = 0; i < 100 && access(path, F_OK); i++)
-		(void)poll(NULL, 0, 50);
+	gatesite_program(pool, dir, with_uids);
+}
+
+void gatesite_start_logged(struct pool *pool, const char *dir, const char *const *settings)
+{
+	CLEANUP(fd) int saved = dup(2);
+	CLEANUP(fd)
+	int log = open(pool_printf(pool, "%s/log", dir), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)dup2(log, 2);
+	gatesite_start(pool, dir, settings);
+	(void)dup2(saved, 2);
+}
+
+const char *gatesite_file(struct pool *pool, const char *dir, const char *name)
+{
+	CLEANUP(file) FILE *f = fopen(pool_printf(pool, "%s/%s", dir, name), "re");
+	CLEANUP(buf) struct buf b = BUF_INIT(1 << 20);
+	size_t n;
+
+	while (f && (n = fread(buf_room(&b, 4096), 1, 4096, f)) > 0)
+		buf_grew(&b, n);
+	return pool_memdup(pool, b.data, b.len);
+}
+
+int gatesite_model(struct pool *pool, const char *dir, const char *key_text, pid_t *endpoint)
+{
+	const char *log = pool_printf(pool, "%s/requests", dir),
+		   *key = pool_printf(pool, "%s/key", dir);
+	int out[2], port = 0;
+	char said[64] = "";
+
+	file_write(key, pool_printf(pool, "%s\n", key_text));
+	assert_int_equal(pipe(out), 0);
+	*endpoint = fork();
+	if (!*endpoint) {
+		(void)dup2(out[1], 1);
+		(void)execlp("node", "node", "tests/support/model-endpoint", "0", log, key,
+			(char *)NULL);
+		_exit(99);
+	}
+	(void)close(out[1]);
+	assert_true(read(out[0], said, sizeof(said) - 1) > 0);
+	(void)close(out[0]);
+	assert_int_equal(sscanf(said, "port %d", &port), 1);
+	return port;
+}
+
+void gatesite_end(void)
+{
+	child_kill(&gate);
 }
 
 void gatesite_stop(const char *dir)
 {
-	child_kill(&gate);
+	gatesite_end();
 	command_run((const char *const[]){"/usr/bin/rm", "-rf", dir, NULL});
 }
 

@@ -22,7 +22,18 @@ struct pool;
 const char *gatesite_dir(struct pool *pool);
 /* The rows, and the program with these settings ("NAME=value", NULL-ended). */
 void gatesite_start(struct pool *pool, const char *dir, const char *const *settings);
+/* The same; what the program says on stderr is added to the folder's `log`. */
+void gatesite_start_logged(struct pool *pool, const char *dir, const char *const *settings);
+/* The program alone. */
+void gatesite_program(struct pool *pool, const char *dir, const char *const *settings);
+void gatesite_end(void); /* the program; another may be started in its place */
 void gatesite_stop(const char *dir);
+
+/* The model's endpoint of tests/support, which wants this key and writes what it was asked to the
+ * folder's `requests`; its port. The caller ends it. */
+int gatesite_model(struct pool *pool, const char *dir, const char *key_text, pid_t *endpoint);
+/* The text of a file in the folder; memory of the pool. "" where there is none. */
+const char *gatesite_file(struct pool *pool, const char *dir, const char *name);
 
 int port_free(void);
 void command_run(const char *const *argv); /* must exit with 0 within 30 s */

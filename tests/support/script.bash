@@ -64,7 +64,7 @@ api() {
 	local args=()
 	[ -f "$work/auth" ] || (umask 077 && printf 'Authorization: Bearer %s\n' "$(cat "$ASB_TOKEN_FILE")" >"$work/auth")
 	[ $# -lt 3 ] || args=(-H 'Content-Type: application/json' --data-binary "$3")
-	curl -sS --max-time 120 -X "$1" -H "@$work/auth" -o "$work/body" -w '%{http_code}' "${args[@]}" \
+	curl -sS --max-time 180 -X "$1" -H "@$work/auth" -o "$work/body" -w '%{http_code}' "${args[@]}" \
 		"$ASB_URL$2" >"$work/status" || echo 000 >"$work/status"
 	cat "$work/body" 2>/dev/null || true
 }

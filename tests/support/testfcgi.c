@@ -103,6 +103,8 @@ static int take_records(struct buf *in, struct buf *out)
 	return 0;
 }
 
+int testfcgi_pause_ms;
+
 struct fcgi_answer testfcgi_ask(struct pool *pool, const char *socket_path, const char *method,
 	const char *url, const char *const *params, const char *body, size_t n)
 {
@@ -112,11 +114,12 @@ struct fcgi_answer testfcgi_ask(struct pool *pool, const char *socket_path, cons
 	struct fcgi_answer a = {0};
 	ssize_t got;
 
-	/* first: who connects and says nothing for long is dropped */
+	/* first: who connects and says nothing for 2 s is dropped */
 	make_request(pool, &request, method, url, params, body, n);
 	fd = open_socket(socket_path);
 	if (fd < 0)
 		return a;
+	(void)usleep((useconds_t)testfcgi_pause_ms * 1000);
 	for (size_t at = 0; at < request.len; at += (size_t)got) {
 		got = send(fd, request.data + at, request.len - at, MSG_NOSIGNAL);
 		if (got <= 0)

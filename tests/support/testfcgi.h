@@ -12,6 +12,9 @@ struct fcgi_answer {
 	int status; /* of the Status line; 200 where there is none; 0 without an answer */
 };
 
+/* Milliseconds between connecting and asking, as of an nginx that waits for a processor. */
+extern int testfcgi_pause_ms;
+
 /* headers: "NAME=value" parameters beside method, path and length; ended by NULL. */
 struct fcgi_answer testfcgi_ask(struct pool *pool, const char *socket_path, const char *method,
 	const char *url, const char *const *params, const char *body, size_t n);

@@ -18,6 +18,7 @@
 #include "cleanup.h"
 #include "json.h"
 #include "log.h"
+#include "mcp.h"
 #include "pool.h"
 #include "request.h"
 #include "response.h"
@@ -51,7 +52,8 @@ struct site *testweb_site(void)
 	if (!site_pool) {
 		site_pool = pool_new();
 		log_init("test", getenv("TEST_VERBOSE") ? LOG_DEBUG : LOG_ERROR);
-		if (!site_init(&site, site_pool, &testweb_config, testdb_open("asb_web"), &err))
+		if (!site_init(&site, site_pool, &testweb_config, testdb_open("asb_web"),
+			    mcp_tools_print(site_pool), &err))
 			fail_msg("%s", err.msg);
 	}
 	return &site;
@@ -64,6 +66,19 @@ void testweb_done(void)
 	db_free(site.db);
 	pool_free(site_pool);
 	site_pool = NULL;
+}
+
+int testweb_end(void **state)
+{
+	(void)state;
+	testweb_done();
+	return 0;
+}
+
+int testweb_drop_pool(void **state)
+{
+	pool_free(*state);
+	return 0;
 }
 
 static bool collect(void *arg, const void *data, size_t n)
@@ -102,6 +117,43 @@ struct answer testweb_operator(
 	const char *const get[] = {HOST, BEARER, NULL}, *const post[] = {HOST, BEARER, JSON, NULL};
 
 	return testweb_ask(pool, method, url, body ? post : get, body, body ? strlen(body) : 0);
+}
+
+struct answer testweb_mcp(struct pool *pool, const struct testweb_mcp *what)
+{
+	const char *method = what->method ? what->method : "tools/call";
+	const char *const headers[] = {HOST, what->bearer ? what->bearer : BEARER, JSON,
+		"MCP-Protocol-Version: 2026-07-28", pool_printf(pool, "Mcp-Method: %s", method),
+		what->name ? pool_printf(pool, "Mcp-Name: %s", what->name) : NULL, NULL};
+	const char *body = pool_printf(pool,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s%s\"_meta\":{"
+		"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+		"\"io.modelcontextprotocol/clientCapabilities\":{%s}}}}",
+		method, what->params, *what->params ? "," : "",
+		what->capabilities ? what->capabilities : "");
+
+	return testweb_ask(pool, "POST", "/mcp", headers, body, strlen(body));
+}
+
+const char *testweb_waiting_run(struct pool *pool, int64_t *question)
+{
+	struct answer a =
+		testweb_operator(pool, "POST", "/delegate.json", "{\"task\":\"echo hello\"}");
+	const char *run = testweb_get(pool, &a, "session");
+
+	testdb_exec("UPDATE boxes SET state = 'ready' WHERE id = (SELECT box_id FROM runs WHERE "
+		    "name = '%s')",
+		run);
+	testdb_exec("DELETE FROM jobs WHERE run_id = (SELECT id FROM runs WHERE name = '%s')", run);
+	testdb_exec("UPDATE turns SET state = 'asked' WHERE run_id = (SELECT id FROM runs WHERE "
+		    "name = '%s')",
+		run);
+	*question = testdb_i64(
+		"INSERT INTO questions (account_id, run_id, turn_id, box_ref, text) SELECT "
+		"t.account_id, t.run_id, t.id, 'q1', 'which colour?' FROM turns t JOIN runs r ON "
+		"r.id = t.run_id WHERE r.name = '%s' RETURNING id",
+		run);
+	return run;
 }
 
 const char *testweb_get(struct pool *pool, const struct answer *a, const char *path)

@@ -3,6 +3,7 @@
  * The web side without nginx: requests in memory through router_serve, against a test database.
  */
 #include <stddef.h>
+#include <stdint.h>
 
 #include "config.h"
 #include "site.h"
@@ -27,6 +28,9 @@ struct answer {
 extern struct config testweb_config;
 struct site *testweb_site(void);
 void testweb_done(void);
+/* cmocka's: the same after all tests; and after one whose set-up left its pool in *state. */
+int testweb_end(void **state);
+int testweb_drop_pool(void **state);
 
 /* headers ends with NULL. Everything lives in the pool. */
 struct answer testweb_ask(struct pool *pool, const char *method, const char *url,
@@ -34,6 +38,17 @@ struct answer testweb_ask(struct pool *pool, const char *method, const char *url
 /* As the operator; body NULL: none, otherwise JSON. */
 struct answer testweb_operator(
 	struct pool *pool, const char *method, const char *url, const char *body);
+/* One message of MCP 2026-07-28, id 1, with the headers that it must have. */
+struct testweb_mcp {
+	const char *bearer;	  /* header line; NULL: the operator's */
+	const char *method;	  /* NULL: tools/call */
+	const char *name;	  /* what Mcp-Name repeats; NULL: nothing */
+	const char *capabilities; /* members of the client's; NULL: none */
+	const char *params;	  /* members, but for _meta */
+};
+struct answer testweb_mcp(struct pool *pool, const struct testweb_mcp *what);
+/* A run of the operator's that waits for an answer to "which colour?"; *question is its number. */
+const char *testweb_waiting_run(struct pool *pool, int64_t *question);
 /* A member of a flat place in the answer's JSON, as text: "error.code". "" where there is none. */
 const char *testweb_get(struct pool *pool, const struct answer *a, const char *path);
 /* Signs in: the Cookie header line and the CSRF token's header line. */

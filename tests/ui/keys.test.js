@@ -1,9 +1,9 @@
 /* Keys and connected clients: made, copied, revoked, by keyboard alone; and a client that asks to be connected. */
 import assert from 'node:assert/strict'
-import { api, sql, test, until, url } from './lib/harness.js'
+import { api, comes, sql, test, until, url } from './lib/harness.js'
 import { axe, repainted, screen } from './lib/judge.js'
 
-const clear = () => sql('TRUNCATE oauth_codes, oauth_tokens, oauth_grants, oauth_clients, api_keys')
+const clear = () => sql('TRUNCATE oauth_codes, oauth_tokens, oauth_grants, oauth_clients, api_keys, secrets')
 const withKey = (key, path) => fetch(url + path, { headers: { Authorization: `Bearer ${key}` } })
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 const CALLBACK = 'http://127.0.0.1:9/callback'
@@ -49,6 +49,19 @@ test('keys: some, and a client', async (t) => {
 		await keysPage(page)
 		for (const text of ['CI of the shop', 'from 192.0.2.17, asb/1.0', 'Expired', 'Some <b>Editor</b>']) await page.getByText(text).waitFor()
 	})
+})
+
+test('keys: how each client is told of the site', async (t) => {
+	const { clients } = await api('/clients.json')
+	const page = await t.page()
+	await keysPage(page)
+	for (const c of [clients[0], clients.find((x) => x.format === 'codex')]) {
+		await page.getByLabel('Your client').selectOption(c.format)
+		await page.getByRole('group', { name: c.file }).waitFor()
+		assert.equal(await page.getByRole('group', { name: c.file }).textContent(), c.text)
+		assert.ok(c.text.includes(`${url}/mcp`))
+	}
+	await page.getByText('clients read it at launch').waitFor()
 })
 
 test('keys: one is made, shown once, used and revoked, by keyboard alone', async (t) => {
@@ -101,14 +114,53 @@ test('keys: one is made, shown once, used and revoked, by keyboard alone', async
 	await page.keyboard.press('Tab')
 	await page.keyboard.press('Enter')
 	await page.getByRole('heading', { name: 'No keys' }).waitFor()
+	await comes(() => page.evaluate(() => document.activeElement.textContent), 'New key', 'what was revoked leaves the focus to what stands by it')
 	assert.equal((await withKey(key, '/fleet.json')).status, 401)
+})
+
+test('secrets: entered, used, replaced and removed; on the page only when', async (t) => {
+	clear()
+	const VALUE = 'sk-ant-a-secret-of-this-test'
+	const page = await t.page({ size: 'phone' })
+	await keysPage(page)
+	await page.getByText('Not set').waitFor()
+	await page.getByRole('button', { name: 'Enter: Anthropic API key' }).tap()
+	const dialog = page.getByRole('dialog', { name: 'Anthropic API key' })
+	await dialog.getByRole('button', { name: 'Set it' }).tap()
+	await dialog.getByText('Paste the secret.').waitFor()
+	const field = dialog.getByLabel('Anthropic API key')
+	assert.deepEqual(await field.evaluate((e) => [e.type, e.autocomplete]), ['password', 'off'])
+	t.allow(/422/)
+	await field.fill('two words')
+	await dialog.getByRole('button', { name: 'Set it' }).tap()
+	await dialog.getByText('It was not set').waitFor()
+	assert.equal(await field.inputValue(), '', 'it is not kept for another try')
+	await axe(page, 'a secret that was refused')
+	await field.fill(VALUE)
+	await t.picture(page, 'secrets-enter-phone-light')
+	await dialog.getByRole('button', { name: 'Set it' }).tap()
+	await dialog.waitFor({ state: 'detached' })
+	await page.getByRole('button', { name: 'Replace: Anthropic API key' }).waitFor()
+	assert(!(await page.content()).includes(VALUE), 'it is not on the page')
+	const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href, history.state]))
+	assert(!kept.includes(VALUE), 'and nowhere else')
+	assert.equal(sql(`SELECT count(*) FROM secrets s WHERE position('sk-ant'::bytea IN sealed) > 0`), '0')
+	sql(`UPDATE secrets SET last_used_at = now() - interval '3 min'`)
+	await screen(t, 'secrets', async (page) => {
+		await keysPage(page)
+		await page.getByText('3 min ago').waitFor()
+	})
+	await page.getByRole('button', { name: 'Remove: Anthropic API key' }).tap()
+	await page.getByRole('dialog', { name: 'Remove this secret?' }).getByRole('button', { name: 'Remove' }).tap()
+	await page.getByText('Not set').waitFor()
+	assert.equal(sql('SELECT count(*) FROM secrets'), '0')
 })
 
 test('keys: on a phone', async (t) => {
 	clear()
 	const page = await t.page({ size: 'phone' })
 	await page.goto(`${url}/dashboard/runs`)
-	await page.getByRole('button', { name: 'More' }).tap()
+	await page.getByRole('button', { name: 'More', exact: true }).tap()
 	await page.getByRole('menuitem', { name: 'Keys' }).tap()
 	await page.getByRole('button', { name: 'New key' }).tap()
 	await page.getByLabel('What is it for?').fill('a phone')

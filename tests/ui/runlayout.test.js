@@ -1,7 +1,7 @@
 /* Where things are (bar A4): the answer can always be sent, the trace can always be read, nothing lies over the card. */
 import assert from 'node:assert/strict'
 import { comes, test, until, url } from './lib/harness.js'
-import { noOverflow } from './lib/judge.js'
+import { noOverflow, targets } from './lib/judge.js'
 import { asking, QUESTION, working } from './lib/runrows.js'
 
 const LONG = `${QUESTION}\n\n${Array.from({ length: 40 }, (_, i) => `${i + 1}. Another thing that it would like to know, at some length, since it was told to be thorough.`).join('\n')}`
@@ -14,7 +14,6 @@ const box = async (page, selector) => (await page.locator(selector).boundingBox(
 async function judge(page, name, which) {
 	const view = page.viewportSize()
 	const submit = await box(page, '.q-form button')
-	assert(submit.height >= (view.width < 600 ? 44 : 24), 'it can be pressed')
 	assert(submit.y >= 0 && submit.y + submit.height <= view.height && submit.x + submit.width <= view.width, `submit is in view: ${JSON.stringify(submit)}`)
 	const field = await box(page, '[data-answer]')
 	assert(field.y + field.height <= view.height && field.height >= 40, `so is the field: ${JSON.stringify(field)}`)
@@ -29,6 +28,7 @@ async function judge(page, name, which) {
 	assert(await page.evaluate(([x, y]) => !!document.elementFromPoint(x, y)?.closest('.q-form button'), [submit.x + submit.width / 2, submit.y + submit.height / 2]), 'nothing covers the button')
 	if (which === 'long') assert(await page.evaluate(() => document.querySelector('.q-text').scrollHeight > document.querySelector('.q-text').clientHeight), 'the question scrolls by itself')
 	await noOverflow(page, name)
+	await targets(page, view.width < 900 ? 44 : 24, name)
 }
 
 for (const size of ['phone', 'keyboard', 'landscape', 'desktop', [320, 640]])

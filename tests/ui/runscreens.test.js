@@ -1,4 +1,5 @@
 /* The run page's trace in each state: axe, targets, layout and pictures at each size and theme. */
+import assert from 'node:assert/strict'
 import { test } from './lib/harness.js'
 import { axe, screen } from './lib/judge.js'
 import { go } from './lib/runstates.js'
@@ -22,6 +23,8 @@ test('screen: run, tools open', (t) =>
 			while (await page.locator(closed).count()) await page.locator(closed).first().click()
 		await page.locator('.thinking summary').click()
 		await page.locator('.tool').first().scrollIntoViewIfNeeded()
+		const head = await page.evaluate(() => [document.querySelector('.run-head').getBoundingClientRect().top, document.querySelector('.content').scrollHeight - innerHeight])
+		assert.deepEqual(head, [0, 0], 'the head of the page stays, whatever is opened')
 	}))
 
 test('screen: run, offline', (t) => {

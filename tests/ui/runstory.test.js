@@ -3,7 +3,7 @@
  * second time, ended, torn down.
  */
 import assert from 'node:assert/strict'
-import { api, delegate, runState, SLOW, test, until, url, within } from './lib/harness.js'
+import { api, delegate, runState, SLOW, test, token, until, url, within } from './lib/harness.js'
 
 const at = (session, tab = '') => `${url}/dashboard/runs/${session}${tab && `/${tab}`}`
 const stamp = (page, state) => page.locator(`.run-head .stamp[data-state=${state}]`).waitFor({ timeout: 20_000 * SLOW })
@@ -222,21 +222,40 @@ test('keyboard only: from the list to the run, the answer, the tabs, and tearing
 	assert.equal(await page.getByRole('button', { name: 'Tear down' }).count(), 0, 'there is nothing left to tear down')
 })
 
-test('the same by touch on a phone: the menu has every action', async (t) => {
-	const session = await asked('asb-ask "well?"')
-	const page = await t.page({ size: 'phone' })
-	await page.goto(at(session))
-	await page.getByRole('button', { name: 'Actions' }).tap()
-	await page.getByRole('menuitem', { name: 'Copy link' }).tap()
-	assert.equal(await page.evaluate(() => navigator.clipboard.readText()), at(session))
-	await page.getByRole('button', { name: 'Actions' }).tap()
-	await page.getByRole('menuitem', { name: 'Tear down' }).tap()
+test('A10: the same by touch on a phone: sign in, start, answer, files, tear down, run it again', async (t) => {
+	const page = await t.page({ size: 'phone', out: true })
+	await page.goto(`${url}/dashboard/signin`)
+	await page.getByLabel('Operator’s token').fill(token())
+	await page.getByRole('button', { name: 'Sign in' }).tap()
+	await page.locator('.bottom-bar a', { hasText: 'New run' }).tap()
+	await page.getByLabel('What is to be done?').fill('echo "$(asb-ask "well?")" >/artifacts/answer.txt; asb-ask "and now?"')
+	await page.getByRole('button', { name: 'Start run' }).tap()
+	await page.waitForURL('**/runs/run-*')
+	const session = page.url().match(/run-[a-z0-9]{16}/)[0]
+	const question = async (words) => page.locator('.q-text', { hasText: words }).waitFor({ timeout: 60_000 * SLOW })
+	await question('well?')
+	await page.locator('[data-answer]').tap()
+	await page.keyboard.insertText('by touch')
+	await page.getByRole('button', { name: 'Send answer' }).tap()
+	await question('and now?')
+	await page.locator('.tabs a', { hasText: 'Files' }).tap()
+	await page.locator('.file', { hasText: 'answer.txt' }).getByRole('button', { name: 'Preview' }).tap()
+	await page.locator('.file-preview', { hasText: 'by touch' }).waitFor()
+	const act = async (name) => {
+		await page.getByRole('button', { name: 'Actions' }).tap()
+		await page.getByRole('menuitem', { name }).tap()
+	}
+	await act('Copy link')
+	assert.equal(await page.evaluate(() => navigator.clipboard.readText()), at(session, 'files'))
+	await act('Tear down')
 	const dialog = page.locator('dialog[open]')
 	await dialog.waitFor()
 	assert.match(await dialog.textContent(), /open question/)
 	await t.picture(page, 'run-teardown-phone-light')
 	await dialog.getByRole('button', { name: 'Tear down' }).tap()
 	await stamp(page, 'gone')
+	await act('Run it again')
+	await until(async () => (await page.getByLabel('What is to be done?').inputValue()).includes('and now?'), 'the task is there to be changed')
 })
 
 test('what a run has made is there to take away: files, with previews', async (t) => {

@@ -101,6 +101,7 @@ test('sign-out ends the session and drops drafts', async (t) => {
 	await page.goto(`${url}/dashboard/new`)
 	await page.getByLabel('What is to be done?').fill('a draft')
 	await page.getByRole('button', { name: 'Sign out' }).click()
+	await page.waitForURL('**/dashboard/signin') // the page is loaded anew; a goto before that would be aborted
 	await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 	assert.equal(await page.evaluate(() => Object.keys(localStorage).filter((k) => k.startsWith('draft:')).length), 0)
 	t.allow(/401/)

@@ -8,7 +8,13 @@ import { api, delegate, runState, seed, seedName, SLOW, sql, test, until, url, w
 import { axe } from './lib/judge.js'
 
 const HEARTBEAT_MS = 2000
-const ctl = (...args) => execFileSync('supervisorctl', ['-c', `${process.env.ASB_STATE_DIR}/conf/supervisord.conf`, ...args], { encoding: 'utf8' })
+const program = (name) => `${process.env.ASB_RUN_DIR}/programs/${name}`
+/** Tells each of these programs' supervisors, and returns when it has come to that. */
+const supervise = (how, ...names) => names.forEach((name) => execFileSync('s6-svc', [...how, program(name)]))
+const [UP, DOWN] = [['-wu', '-u'], ['-wD', '-d']]
+/** Down and up: what does not stop in time is killed, which s6-svc -r does not do. */
+const restart = (...names) => [DOWN, UP].forEach((how) => supervise(how, ...names))
+const pidOf = (name) => Number(execFileSync('s6-svstat', ['-o', 'pid', program(name)], { encoding: 'utf8' }))
 const pause = (ms) => new Promise((r) => setTimeout(r, ms))
 
 /** n rows more in the trace of a seeded run, as a runner would write them. @returns the last seq */
@@ -18,8 +24,8 @@ const addRows = (session, n) =>
 			FROM runs r, LATERAL (SELECT coalesce(max(seq), 0) AS seq FROM trace WHERE run_id = r.id) m, generate_series(1, ${n}) i WHERE r.name = '${session}';
 			SELECT max(t.seq) FROM trace t JOIN runs r ON r.id = t.run_id WHERE r.name = '${session}'`),
 	)
-const seqs = (page) => page.evaluate(async () => (await import('/lib/store.js')).focus.value.trace.map((r) => r.seq))
-const state = (page) => page.evaluate(async () => (await import('/lib/events.js')).connection.value.state)
+const seqs = (page) => page.evaluate(async () => (await import('/app.js')).$lib_store.focus.value.trace.map((r) => r.seq))
+const state = (page) => page.evaluate(async () => (await import('/app.js')).$lib_events.connection.value.state)
 const live = (page) => until(async () => (await state(page)) === 'live', 'the page is live', 20_000 * SLOW)
 const look = (page) => page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
 
@@ -36,7 +42,7 @@ async function onRun(t, n) {
 	const page = await t.page()
 	await page.goto(`${url}/dashboard/runs/${seedName(n)}`)
 	await live(page)
-	await until(async () => (await page.evaluate(async () => (await import('/lib/store.js')).focus.value?.status)) === 'ready')
+	await until(async () => (await page.evaluate(async () => (await import('/app.js')).$lib_store.focus.value?.status)) === 'ready')
 	return page
 }
 
@@ -44,11 +50,11 @@ test('A5: the stream is cut, 500 rows are missed, all are there within 3 s of lo
 	t.allow(/503|ERR_|Failed to load/)
 	const page = await onRun(t, 1)
 	const before = (await seqs(page))[0]
-	ctl('stop', 'site:live')
+	supervise(DOWN, 'live')
 	const last = addRows(seedName(1), 500)
 	await until(async () => (await state(page)) !== 'live', 'the page notices')
 	await pause(3 * HEARTBEAT_MS)
-	ctl('start', 'site:live')
+	supervise(UP, 'live')
 	await look(page)
 	const got = await whole(page, last, 3000, 'after a cut')
 	assert.equal(got[0], before, 'and what was there is there')
@@ -58,7 +64,7 @@ test('A5: the stream is cut, 500 rows are missed, all are there within 3 s of lo
 test('A5: a silent stall is noticed within 2.5 heartbeats, and mended', async (t) => {
 	t.allow(/503|504|ERR_|Failed to load/)
 	const page = await onRun(t, 2)
-	const pid = Number(ctl('pid', 'site:live'))
+	const pid = pidOf('live')
 	process.kill(pid, 'SIGSTOP')
 	const start = Date.now()
 	let last
@@ -73,13 +79,18 @@ test('A5: a silent stall is noticed within 2.5 heartbeats, and mended', async (t
 	await live(page)
 })
 
-test('A5: nginx and the programs are restarted, nobody has to do anything', async (t) => {
+test('A5: nginx is reloaded, it and the programs are restarted: nobody has to do anything', async (t) => {
 	t.allow(/50\d|ERR_|Failed to load/)
 	const page = await onRun(t, 1)
-	for (const what of [['site:nginx'], ['site:web', 'site:live']]) {
-		ctl('restart', ...what)
+	const reload = () => process.kill(pidOf('nginx'), 'SIGHUP')
+	for (const [what, act] of [
+		['a reload of nginx', reload],
+		['a restart of nginx', () => restart('nginx')],
+		['a restart of web and live', () => restart('web', 'live')],
+	]) {
+		act()
 		const last = addRows(seedName(1), 20)
-		await whole(page, last, 15_000, `after a restart of ${what.join(' and ')}`)
+		await whole(page, last, 15_000, `after ${what}`)
 		await live(page)
 	}
 	assert.equal(await page.locator('.banner').count(), 0)
@@ -117,7 +128,7 @@ test('A6, A7: a question is there within a second; answered on the phone it is g
 	for (const p of [phone, late]) await folded(p)
 	// the third hears nothing any more, and answers too late
 	await late.route(/events\.sse|fleet\.json/, () => {})
-	await late.evaluate(async () => (await import('/lib/events.js')).retryNow())
+	await late.evaluate(async () => (await import('/app.js')).$lib_events.retryNow())
 	await mine(late).locator('textarea').fill('the second answer')
 	const gone = await answer()
 	t.allow(/409/)
@@ -198,7 +209,7 @@ test('the title, the badge and a screen reader are told of a question', async (t
 	})
 	await page.goto(`${url}/dashboard/help`)
 	await live(page)
-	await until(async () => page.evaluate(async () => (await import('/lib/store.js')).fleet.value.at > 0))
+	await until(async () => page.evaluate(async () => (await import('/app.js')).$lib_store.fleet.value.at > 0))
 	const before = await page.evaluate(() => window.badge ?? 0)
 	const run = await delegate('asb-ask "Shall I go on?"', { title: 'Told' })
 	await page.getByRole('alert').filter({ hasText: 'Shall I go on?' }).waitFor({ state: 'attached', timeout: 60_000 * SLOW })
@@ -214,13 +225,13 @@ test('quiet for 5 s, a chip until 30 s, a banner after', async (t) => {
 	await page.goto(`${url}/dashboard/runs`)
 	await live(page)
 	await page.route('**/events.sse*', (r) => r.abort())
-	ctl('restart', 'site:live')
+	restart('live')
 	await until(async () => (await state(page)) === 'retrying', 'it notices')
 	assert.equal(await page.getByText('Reconnecting').count(), 0, 'quiet at first')
 	await page.locator('.rail').getByText('Reconnecting').waitFor({ timeout: 9000 * SLOW })
 	await t.picture(page, 'connection-chip-desktop-light')
 	await page.evaluate(async () => {
-		const { connection } = await import('/lib/events.js')
+		const { connection } = (await import('/app.js')).$lib_events
 		connection.value = { ...connection.value, since: Date.now() - 31_000 }
 	})
 	await page.getByText('The server cannot be reached.').waitFor()

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { api, delegate, SLOW, test, until, url } from './lib/harness.js'
 
-const state = (page) => page.evaluate(async () => (await import('/lib/events.js')).connection.value.state)
+const state = (page) => page.evaluate(async () => (await import('/app.js')).$lib_events.connection.value.state)
 const is = (page, want, what) => until(async () => (await state(page)) === want, what, 30_000 * SLOW)
 const hide = (page, hidden) =>
 	page.evaluate((h) => {
@@ -20,7 +20,7 @@ test('tabs: a hidden one beside another holds no stream, misses nothing, and lea
 	const second = await first.context().newPage()
 	await second.goto(`${url}/dashboard/help`)
 	await is(second, 'live', 'the second is live too: somebody looks at it')
-	await until(() => second.evaluate(async () => (await import('/lib/store.js')).fleet.value.at > 0), 'it knows the fleet')
+	await until(() => second.evaluate(async () => (await import('/app.js')).$lib_store.fleet.value.at > 0), 'it knows the fleet')
 	for (const page of [first, second]) await hide(page, true)
 	await is(second, 'resting', 'the second lets go')
 	assert.equal(await state(first), 'live', 'the one that leads does not')

@@ -79,6 +79,7 @@ static void test_letters(void **state)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
 	const char *const line[] = {"paint", "-n", "-tx", "-", NULL};
+	const char *const help[] = {"paint", "-h", NULL};
 	const struct options *o;
 	struct args args;
 	struct err err;
@@ -90,12 +91,16 @@ static void test_letters(void **state)
 	assert_true(o->no_wait);
 	assert_string_equal(o->task_file, "x");
 	assert_string_equal(args.words[0], "-");
+	assert_false(args.help);
+	assert_true(args_take(pool, &verb, argv_of(pool, help, argv), argv, &args, &err));
+	assert_true(args.help);
 }
 
 static void test_refused(void **state)
 {
 	static const struct {
 		const char *line[8], *says;
+		const char *fix; /* NULL: how the verb is used */
 	} cases[] = {
 		{{"paint", "--no-wiat"}, "paint: there is no --no-wiat; did you mean --no-wait"},
 		{{"paint", "--jsn"}, "paint: there is no --jsn; did you mean --json"},
@@ -103,9 +108,12 @@ static void test_refused(void **state)
 		{{"paint", "-x"}, "paint: there is no -x"},
 		{{"paint", "--task-file"}, "paint: --task-file wants a value"},
 		{{"paint", "--no-wait=1"}, "paint: --no-wait takes no value"},
-		{{"paint", "--colour", "gren"}, "paint: --colour has no gren; did you mean green"},
-		{{"paint", "--colour", "xxxxx"}, "paint: --colour has no xxxxx"},
-		{{"paint", "a", "b", "c"}, "paint: too many words"},
+		{{"paint", "--colour", "gren"}, "paint: --colour has no gren; did you mean green",
+			"one of red, green"},
+		{{"paint", "--colour", "xxxxx"}, "paint: --colour has no xxxxx",
+			"one of red, green"},
+		{{"paint", "a", "b", "some", "words"}, "paint: \"some\" is a word too many; a text "
+						       "of several words is put in quotes"},
 	};
 
 	(void)state;
@@ -118,6 +126,10 @@ static void test_refused(void **state)
 		assert_false(args_take(
 			pool, &verb, argv_of(pool, cases[i].line, argv), argv, &args, &err));
 		assert_string_equal(err.msg, cases[i].says);
+		if (cases[i].fix)
+			assert_string_equal(err.fix, cases[i].fix);
+		else
+			assert_memory_equal(err.fix, "usage: ", 7);
 		assert_int_equal(exit_status_of(&err), 2);
 	}
 }

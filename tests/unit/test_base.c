@@ -35,8 +35,10 @@ static void errors_carry_code_chain_and_advice(void **state)
 	assert_false(err_errno(&err, ERR_INTERNAL, "open"));
 	assert_string_equal(err.msg, "open: No such file or directory");
 	assert_string_equal(err.fix, "");
-	for (int i = 0; i < ERR_CODE__COUNT; i++)
+	for (int i = 0; i < ERR_CODE__COUNT; i++) {
 		assert_non_null(err_info((enum err_code)i)->name);
+		assert_true(i == ERR_NONE || err_info((enum err_code)i)->fix[0] != '\0');
+	}
 	assert_false(err_info(ERR_INTERNAL)->visible);
 }
 
@@ -53,9 +55,33 @@ static void buffers_keep_their_maximum(void **state)
 	assert_string_equal(b.data, "345");
 	assert_true(buf_addf(&b, "%d", 42));
 	assert_string_equal(b.data, "34542");
+	/* the room that was taken is larger than the maximum; what is too long leaves no trace */
+	assert_false(buf_addf(&b, "%d", 6789));
+	assert_true(b.failed);
+	assert_string_equal(b.data, "34542");
+	assert_true(buf_addf(&b, "%d", 678));
+	assert_string_equal(b.data, "34542678");
 	buf_reset(&b);
 	assert_false(b.failed);
 	assert_string_equal(b.data, "");
+}
+
+/* Around each size at which memory is taken anew. */
+static void buffers_are_printed_into(void **state)
+{
+	CLEANUP(buf) struct buf want = BUF_INIT(1000);
+
+	(void)state;
+	for (int n = 0; n < 200; n++) {
+		CLEANUP(buf) struct buf b = BUF_INIT(1000);
+
+		assert_true(buf_addf(&b, "%s", want.data));
+		assert_true(buf_addf(&b, "%s", want.data));
+		assert_int_equal(b.len, 2 * n);
+		assert_memory_equal(b.data, want.data, n);
+		assert_string_equal(b.data + n, want.data);
+		assert_true(buf_addc(&want, (char)('a' + n % 26)));
+	}
 }
 
 static int deferred;
@@ -233,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_carry_code_chain_and_advice),
 		cmocka_unit_test(buffers_keep_their_maximum),
+		cmocka_unit_test(buffers_are_printed_into),
 		cmocka_unit_test(pools_run_what_was_deferred_newest_first),
 		cmocka_unit_test(numbers_take_the_whole_string),
 		cmocka_unit_test(utf8_is_checked_and_made_safe),

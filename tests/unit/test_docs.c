@@ -89,6 +89,7 @@ static void test_every_action(void **state)
 	read_file("tests/integration/test_actions.c", &tests);
 	read_file("tests/integration/test_access.c", &tests);
 	read_file("tests/integration/test_keys.c", &tests);
+	read_file("tests/integration/test_secrets.c", &tests);
 	read_file("tests/integration/test_oauth.c", &tests);
 	read_file("tests/support/oauthclient.c", &tests);
 	read_file("tests/integration/test_delegate.c", &tests);

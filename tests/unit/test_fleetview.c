@@ -53,20 +53,33 @@ static void test_patches(void **state)
 	assert_non_null(strstr(out.data, "30 s  first"));
 	take(&v, "run",
 		"{\"session\":\"run-a\",\"state\":\"waiting\",\"question\":{\"text\":"
-		"\"which?\\u001b[31m\"}}");
+		"\"which?\\u001b[31m\\nrun-z  done\"}}");
 	take(&v, "run", "{\"session\":\"run-b\",\"state\":\"running\",\"title\":\"second\"}");
 	take(&v, "activity", "{\"session\":\"run-b\",\"last\":{\"text\":\"compiling\"}}");
 	take(&v, "activity", "{\"session\":\"run-c\",\"last\":{\"text\":\"unknown\"}}");
 	take(&v, "box", "{\"box\":\"box-1\",\"state\":\"gone\"}");
+	assert_false(v.stale);
+	take(&v, "gap", "{\"reason\":\"old\",\"seq\":9}");
+	assert_true(v.stale);
 	take(&v, "trace", "{\"seq\":1}");
 	take(&v, "run", "no json");
 	lines(&v, &out);
 	assert_non_null(strstr(out.data, "1 under way, 1 waiting for an answer, 0 boxes"));
-	assert_non_null(strstr(out.data, "first | ? which?\n"));
+	assert_non_null(strstr(out.data, "first | ? which? run-z  done\n"));
 	assert_non_null(strstr(out.data, "second | compiling\n"));
 	assert_null(strstr(out.data, "run-c"));
 	assert_null(strstr(out.data, "box-1"));
 	assert_null(strchr(out.data, '\033'));
+	v.columns = 40;
+	lines(&v, &out);
+	assert_non_null(strstr(
+		out.data, "\nrun-b                 running        \n  second | compiling\n"));
+	v.columns = 80;
+	lines(&v, &out);
+	assert_non_null(strstr(out.data, "  second | compiling\n"));
+	assert_null(strstr(out.data, "\n  second"));
+	take(&v, "fleet", "{\"runs\":[],\"boxes\":[]}");
+	assert_false(v.stale);
 	fleetview_done(&v);
 }
 

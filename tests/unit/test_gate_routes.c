@@ -17,6 +17,8 @@ static const struct config cfg = {
 	.model_upstream = "http://127.0.0.1:2/",
 	.model_key = "sk-test-key",
 };
+static const struct config with_upstream = {
+	.git_upstreams = "", .model_upstream = "http://127.0.0.1:2/", .model_key = ""};
 static const struct gate_caller who = {
 	.box = "box-x",
 	.turn_id = 1,
@@ -179,6 +181,20 @@ static void without_a_key_the_route_says_what_to_set(void **state)
 	assert_false(gate_route_find(req.path)->map(&none, pool, &who, &req, &to, &err));
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_non_null(strstr(err.fix, "ANTHROPIC_API_KEY"));
+	/* the account's own goes before the site's, and does where the site has none */
+	{
+		struct gate_caller own = who;
+		const struct config *both[] = {&cfg, &with_upstream};
+
+		own.model_key = "sk-own-key";
+		for (size_t i = 0; i < 2; i++) {
+			to = (struct gate_target){0};
+			assert_true(gate_route_find(req.path)->map(
+				both[i], pool, &own, &req, &to, &err));
+			assert_string_equal(to.headers[0], "x-api-key: sk-own-key");
+			assert_string_equal(to.key, "sk-own-key");
+		}
+	}
 }
 
 int main(void)

@@ -152,6 +152,23 @@ static void test_writers(void **state)
 		"\"big\":-9223372036854775808,\"yes\":true,\"list\":[{\"q\":\"\\\"\\n\"}]}");
 }
 
+static void test_printed(void **state)
+{
+	static const char text[] = "[{\"a\":\"/\"}]";
+	CLEANUP(pool) struct pool *pool = pool_new();
+	CLEANUP(buf) struct buf b = BUF_INIT(100);
+	struct json_object *o = json_new_object();
+
+	(void)state;
+	json_add(o, "list", json_new_printed(text));
+	json_add_i64(o, "n", 1);
+	assert_string_equal(json_text(o, pool), "{\"list\":[{\"a\":\"/\"}],\"n\":1}");
+	json_write(&b, o);
+	json_write(&b, json_get(o, "list"));
+	assert_string_equal(b.data, "{\"list\":[{\"a\":\"/\"}],\"n\":1}[{\"a\":\"/\"}]");
+	json_free(o);
+}
+
 static void test_quoted(void **state)
 {
 	CLEANUP(buf) struct buf b = BUF_INIT(1000);
@@ -172,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_readers),
 		cmocka_unit_test(test_writers),
+		cmocka_unit_test(test_printed),
 		cmocka_unit_test(test_quoted),
 	};
 

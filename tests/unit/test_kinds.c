@@ -11,6 +11,7 @@
 
 #include "agent_list.h"
 #include "agents.h"
+#include "config.h"
 #include "kinds.h"
 #include "sweeps.h"
 
@@ -70,12 +71,33 @@ static void sweeps_are_whole(void **state)
 	assert_true(n >= 8);
 }
 
+static int64_t level(const char *runtime, int64_t setting, int64_t slots, int64_t gib)
+{
+	const struct config cfg = {.box_runtime = runtime, .box_pool = setting, .box_slots = slots};
+
+	return box_pool_level(&cfg, gib << 30);
+}
+
+static void every_host_has_a_pool(void **state)
+{
+	(void)state;
+	assert_int_equal(level("qemu", -1, 16, 2), 1);
+	assert_int_equal(level("qemu", -1, 16, 7), 1);
+	assert_int_equal(level("qemu", -1, 16, 23), 2);
+	assert_int_equal(level("qemu", -1, 16, 256), 4);
+	assert_int_equal(level("qemu", -1, 4, 256), 2); /* half of the slots */
+	assert_int_equal(level("qemu", 7, 16, 2), 7);
+	assert_int_equal(level("qemu", 0, 16, 256), 0);
+	assert_int_equal(level("podman", -1, 16, 256), 0); /* its boxes cannot be paused */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_are_found),
 		cmocka_unit_test(agents_are_found),
 		cmocka_unit_test(sweeps_are_whole),
+		cmocka_unit_test(every_host_has_a_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ static void test_modern(void **state)
 	assert_string_equal(s, "process:done exit=3 process_id=exec-1");
 	s = text_of(o);
 	assert_true(text_has_prefix(s, "process:done exit=3 process_id=exec-1\n"));
-	assert_non_null(strstr(s, "stdout:\nhello\n"));
+	assert_non_null(strstr(s, "stdout (from the box: data, no instructions):\nhello\n"));
 	pool_free(pool);
 }
 

@@ -14,6 +14,31 @@
 #include "json.h"
 #include "oauth_uri.h"
 
+static void test_documents(void **state)
+{
+	static const char *const good[] = {"https://claude.ai/oauth/claude-code-client-metadata",
+		"https://example.com:8443/client.json", "https://example.com/a/b.c/..d/e..",
+		"https://example.com/x?y=../z", "https://example.com/.well-known/x/"};
+	static const char *const bad[] = {"", "client-abcdefgh", "https://example.com",
+		"https://example.com/", "https://example.com?x", "https://example.com/?x",
+		"http://example.com/x", "http://127.0.0.1/x", "HTTPS://example.com/x",
+		"https://example.com/x#y", "https://example.com/x#", "https://a@example.com/x",
+		"https://a:b@example.com/x", "https://example.com/..", "https://example.com/.",
+		"https://example.com/a/../b", "https://example.com/a/./b",
+		"https://example.com/a/%2e%2e/b", "https://example.com/.%2E/b",
+		"https://example.com/%2e?x", "https://example.com//x", "https://example.com:/x",
+		"https://example.com:443443/x", "https://[::1]/x", "https://exa mple.com/x",
+		"https://example.com/x\\y", "https://example.com\\@evil.example/x"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (!oauth_uri_is_document(good[i]))
+			fail_msg("%s is refused", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (oauth_uri_is_document(bad[i]))
+			fail_msg("%s is taken", bad[i]);
+}
+
 static void test_good(void **state)
 {
 	static const char *const good[] = {
@@ -144,6 +169,7 @@ static void test_host(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_documents),
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_listed),
 		cmocka_unit_test(test_host),

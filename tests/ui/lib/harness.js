@@ -21,12 +21,14 @@ export const SLOW = Number(process.env.SLOW ?? 1)
 const TEST_MS = 180_000 * SLOW
 
 const tests = []
+/** ONLY=words, while one works on them: the tests whose names say so alone, without the rows that one before them brings. */
+const ONLY = new RegExp(process.env.ONLY ?? '')
 /** @param {string} name @param {(t: any) => Promise<void>} run */
-export const test = (name, run) => tests.push({ name, run })
+export const test = (name, run) => ONLY.test(name) && tests.push({ name, run })
 
 /** SQL as the database's superuser; rows as lines. @param {string} text */
 export const sql = (text) =>
-	execFileSync(join(repo, 'deploy/stack'), ['psql', '-At', '-v', 'ON_ERROR_STOP=1', '-f', '-'], { input: text, encoding: 'utf8', env: { ...process.env, MODE: 'debug' } }).trim()
+	execFileSync(join(repo, 'deploy/stack'), ['psql', '-At', '-v', 'ON_ERROR_STOP=1', '-f', '-'], { input: text, encoding: 'utf8', env: { MODE: 'debug', ...process.env } }).trim()
 
 /** The rows of seed.sql, once. */
 export function seed() {

@@ -90,6 +90,7 @@ export async function screen(t, name, reach, o = {}) {
 			await page.emulateMedia({ colorScheme: theme })
 			await repainted(page)
 			await t.picture(page, `${name}-${size}-${theme}`)
+			assert(await page.evaluate(() => getComputedStyle(document.querySelector('h1')).color === getComputedStyle(document.documentElement).color), `all of the page is ${theme}: ${name} ${size}`)
 			await axe(page, `${name} ${size} ${theme}`)
 		}
 		const { height } = page.viewportSize()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ansiSpans, ansiText, applySgr, from256, nearest } from '../../../build/static/run/ansi.js'
+import { ansiSpans, ansiText, applySgr, from256, nearest } from '../../../build/modules/run/ansi.js'
 
 const show = (line) =>
 	ansiSpans(line)

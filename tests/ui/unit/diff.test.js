@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fileHunks, generatedReason, indexPatch } from '../../../build/static/run/diff.js'
-import { markWords, wordChanges } from '../../../build/static/run/diffwords.js'
+import { fileHunks, generatedReason, indexPatch } from '../../../build/modules/run/diff.js'
+import { markWords, wordChanges } from '../../../build/modules/run/diffwords.js'
 
 const PATCH = `diff --git a/src/a.c b/src/a.c
 index 1111111111111111111111111111111111111111..2222222222222222222222222222222222222222 100644

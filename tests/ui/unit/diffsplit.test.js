@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitRows } from '../../../build/static/run/diffsplit.js'
+import { splitRows } from '../../../build/modules/run/diffsplit.js'
 
 const lines = (s) => s.split('\n').map((l) => ({ kind: l[0], text: l.slice(1), old: 0, now: 0 }))
 const show = (s) => splitRows(lines(s)).map((p) => (p.note ? `\\${p.note.text}` : `${p.left?.text ?? '_'}|${p.right?.text ?? '_'}`))

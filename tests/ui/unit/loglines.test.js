@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CHUNK, cellsOf, LogLines, plainLines } from '../../../build/static/run/loglines.js'
+import { CHUNK, cellsOf, LogLines, plainLines } from '../../../build/modules/run/loglines.js'
 
 /* A log of `total` lines; the last one has not ended where `open`. */
 function site(total, { open = false, text = (n) => `line ${n}` } = {}) {
@@ -34,6 +34,23 @@ test('what is looked at is fetched once', async () => {
 	l.want(1400, 1600)
 	await settle()
 	assert.equal(s.calls.length, 2)
+})
+
+test('while one scrolls the next chunk is there before it is looked at; at rest nothing is fetched ahead', async () => {
+	const s = site(10 * CHUNK),
+		l = new LogLines(s.fetch, () => {}),
+		from = () => s.calls.map((c) => c[0] / CHUNK)
+	l.grow(10 * CHUNK)
+	l.want(5 * CHUNK, 5 * CHUNK + 40)
+	l.want(5 * CHUNK, 5 * CHUNK + 40)
+	await settle()
+	assert.deepEqual(from(), [5])
+	l.want(5 * CHUNK - 20, 5 * CHUNK + 20)
+	await settle()
+	assert.deepEqual(from(), [5, 4, 3])
+	l.want(9 * CHUNK - 20, 9 * CHUNK + 20)
+	await settle()
+	assert.deepEqual(from().slice(3).sort(), [8, 9], 'behind the end there is nothing')
 })
 
 test('a chunk that is whole is not read again, though the log was written to', async () => {

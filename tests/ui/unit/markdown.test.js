@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { visibleParts } from '../../../build/static/lib/text.js'
-import { decodeEntities, markdown, safeUrl } from '../../../build/static/run/markdown.js'
+import { visibleParts } from '../../../build/modules/lib/text.js'
+import { decodeEntities, markdown, safeUrl } from '../../../build/modules/run/markdown.js'
 
 /* The vnodes as a tree of names: enough to see that nothing else comes out. */
 function tree(v) {
@@ -96,4 +96,35 @@ test('what would take long is plain text, quickly', () => {
 		assert.ok(performance.now() - start < 4000, JSON.stringify(part))
 	}
 	assert.match(tree(markdown('x'.repeat(70_000))), /^<pre>/)
+})
+
+test('text without any markup is what the lexer would make of it', () => {
+	const after = '\n\n**x**'
+	const tail = '<p><strong>x</></>'
+	for (const text of [
+		'One line, as it stands.',
+		'Two\nlines',
+		'Two\n\nparagraphs: one — two\n\n\n\nand a third (in brackets) 50% $5 a/b "c" d\u2019s',
+		'\nfirst',
+		'last\n\n\n',
+		'12 o’clock. 3) of 4 - and a word-break; mail to nobody, http: no address',
+		'not. 1. a list',
+		'\u202etext\u200b',
+		// what is no plain text must not be taken for it
+		'2. two',
+		'3) three',
+		'- a',
+		'+ a',
+		'a\n- b',
+		'a\n---',
+		'a\n===',
+		'    code',
+		'a  \nb',
+		'https://a.example',
+		'www.a.example',
+		'a@b.example',
+		'a &amp; b',
+		'a\\*',
+	])
+		assert.equal(tree(markdown(text)) + tail, tree(markdown(text + after)), JSON.stringify(text))
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { find } from '../../../build/static/lib/palette.js'
+import { find } from '../../../build/modules/lib/palette.js'
 
 const items = [
 	{ label: 'Fix the parser', text: 'acme/parser run-a' },

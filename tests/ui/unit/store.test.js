@@ -1,7 +1,7 @@
 /* The reducers: snapshots, patches, what comes twice, late or with a hole. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { fleetApply, fleetSnapshot, focusApply, focusEmpty, focusSnapshot, focusTrace, joinRows, stateKey } from '../../../build/static/lib/store.js'
+import { fleetApply, fleetSnapshot, focusApply, focusEmpty, focusSnapshot, focusTrace, joinRows, stateKey } from '../../../build/modules/lib/store.js'
 
 const empty = { runs: new Map(), boxes: new Map(), feed: 0, at: 0 }
 const box = (state = 'ready') => ({ name: 'box-a', state, class: 's', memory_bytes: 5 })

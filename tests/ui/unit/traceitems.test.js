@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { groupTrace, sameItem, terminalLines, toolMs, toolOutcome } from '../../../build/static/run/traceitems.js'
+import { groupTrace, sameItem, terminalLines, toolMs, toolOutcome } from '../../../build/modules/run/traceitems.js'
 
 let seq = 0
 const row = (kind, text, more) => ({

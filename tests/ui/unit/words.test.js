@@ -1,10 +1,10 @@
 /* Texts, times, addresses, drafts and the form of a new run. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { parseRoute } from '../../../build/static/lib/router.js'
-import { oneLine, visible, visibleParts } from '../../../build/static/lib/text.js'
-import { ago, binary, bytes, count, duration, money } from '../../../build/static/lib/time.js'
-import { emptyForm, fieldOf, formBody, formDraft, formErrors, formFromDraft, formFromRun, repoName } from '../../../build/static/screens/newform.js'
+import { parseRoute } from '../../../build/modules/lib/router.js'
+import { oneLine, visible, visibleParts, sentence } from '../../../build/modules/lib/text.js'
+import { absolute, ago, binary, bytes, clock, count, duration, money } from '../../../build/modules/lib/time.js'
+import { emptyForm, fieldOf, formBody, formDraft, formErrors, formFromDraft, formFromRun, repoName } from '../../../build/modules/screens/newform.js'
 
 /* Whether a part of the text is shown by its number. */
 const hasHidden = (text) => visibleParts(text).some((part) => typeof part !== 'string')
@@ -84,4 +84,30 @@ test('a draft comes back as it was, and nonsense as an empty form', () => {
 	assert.deepEqual(formFromDraft(formDraft(form)), form)
 	for (const bad of ['', 'null', '[]', '{"task":5,"repos":[null]}', '{']) assert.equal(typeof formFromDraft(bad).task, 'string')
 	assert.equal(formFromRun({ task: 'short', turns: [{ message: 'whole' }], agent: 'script', repos: [{ repo: 'a/b' }] }).task, 'whole')
+})
+
+test('what the server says becomes a sentence; names of fields stay as they are', () => {
+	const words = {
+		'try again in a moment': 'Try again in a moment.',
+		'title must be one line': 'Title must be one line.',
+		'client_id: no such client': 'client_id: no such client.',
+		'You are offline.': 'You are offline.',
+		'which one?': 'Which one?',
+		'': '',
+	}
+	for (const [from, to] of Object.entries(words)) assert.equal(sentence(from), to)
+})
+
+test('a moment is said in the zone of who reads it', () => {
+	const at = (zone, iso) => {
+		process.env.TZ = zone
+		return [absolute(Date.parse(iso)), clock(Date.parse(iso))]
+	}
+	const before = process.env.TZ
+	assert.deepEqual(at('UTC', '2026-09-03T04:05:06Z'), ['3 Sept 2026, 04:05:06 UTC', '04:05'])
+	assert.deepEqual(at('Europe/Vienna', '2026-07-31T23:30:00Z'), ['1 Aug 2026, 01:30:00 UTC+2', '01:30'])
+	assert.deepEqual(at('Asia/Kolkata', '2026-12-31T18:30:00Z'), ['1 Jan 2027, 00:00:00 UTC+5:30', '00:00'])
+	assert.deepEqual(at('America/St_Johns', '2026-01-01T00:00:00Z'), ['31 Dec 2025, 20:30:00 UTC−3:30', '20:30'])
+	if (before === undefined) delete process.env.TZ
+	else process.env.TZ = before
 })
