@@ -14,7 +14,8 @@ struct runner;
 struct spawn_reply;
 
 /* Attaches g in lane to the job's box, which is ready. agent: the stream that is to be followed (0:
- * none). On failure the reason is one of turns.reason where the box itself is to blame: box_lost ... */
+ * none). On failure the reason is one of turns.reason where the box itself is to blame: box_lost
+ * ... */
 bool provision_attach(struct runner *r, struct guest *g, const char *lane, uint32_t agent,
 	int64_t deadline, struct err *err) NODISCARD;
 /* The same, and makes the box first where it is only a row: provision, policy ... */

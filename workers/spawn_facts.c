@@ -7,6 +7,7 @@
 #include "spawn_site.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,11 @@
 #include "template.h"
 #include "text.h"
 
+/* A process that is in the middle of its exec has no arguments: its old ones are gone before its
+ * new ones are there, and whoever waits for the exec is told in between. */
+#define ARGUMENTS_MS 2000
+
+/* *len 0: there was nothing, or (false) why. */
 static bool text_read(
 	pid_t pid, const char *name, char *out, size_t size, size_t *len, struct err *err)
 {
@@ -31,7 +37,7 @@ static bool text_read(
 		got += (size_t)n;
 	out[got] = '\0';
 	*len = got;
-	return got ? true : err_set(err, ERR_UPSTREAM, "read back %s: nothing there", name);
+	return true;
 }
 
 void status_word(const char *status, const char *key, char out[32])
@@ -63,13 +69,33 @@ int64_t status_number(const char *status, const char *key)
 	return v;
 }
 
+/* The arguments of a process that may be new. */
+static bool cmdline_read(pid_t pid, char *out, size_t size, size_t *len, struct err *err)
+{
+	int64_t until = time_boot_ms() + ARGUMENTS_MS;
+	struct proc p;
+
+	for (;;) {
+		if (!text_read(pid, "cmdline", out, size, len, err))
+			return false;
+		if (*len)
+			return true;
+		if (!proc_read(pid, &p))
+			return err_set(
+				err, ERR_UPSTREAM, "read back cmdline: the process has ended");
+		if (time_boot_ms() > until)
+			return err_set(err, ERR_UPSTREAM, "read back cmdline: nothing there");
+		(void)poll(NULL, 0, 1);
+	}
+}
+
 static bool arguments_read(
 	const struct spawn_request *rq, pid_t pid, struct runtime_facts *out, struct err *err)
 {
 	char text[32768], *argv[512];
 	size_t len, argc = 0;
 
-	if (!text_read(pid, "cmdline", text, sizeof(text), &len, err))
+	if (!cmdline_read(pid, text, sizeof(text), &len, err))
 		return false;
 	for (size_t at = 0; at < len && argc < 511; at += strlen(text + at) + 1)
 		argv[argc++] = text + at;
@@ -90,6 +116,7 @@ bool facts_read(struct pool *pool, const struct spawn_request *rq, struct json_o
 		!json_get(report, "fds"))
 		return err_set(err, ERR_UPSTREAM, "read back: the shim's report is not whole");
 	if (!text_read((pid_t)pid, "status", status, sizeof(status), &len, err) ||
+		(!len && !err_set(err, ERR_UPSTREAM, "read back status: nothing there")) ||
 		!arguments_read(rq, (pid_t)pid, &facts, err))
 		return false;
 	if (!rq->runtime->has_image) {

@@ -179,17 +179,20 @@ static void test_nothing_begins_in_a_box_that_is_to_be_destroyed(void **state)
 	assert_false(added);
 }
 
-/* However long that takes: it holds no runner meanwhile, and who claims is woken when it is over. */
+/* However long that takes: it holds no runner meanwhile, and who claims is woken when it is over.
+ */
 static void test_a_process_waits_for_its_box(void **state)
 {
-	struct sandbox_made box = fixture_sandbox(web, ACCOUNT), other = fixture_sandbox(web, ACCOUNT);
+	struct sandbox_made box = fixture_sandbox(web, ACCOUNT),
+			    other = fixture_sandbox(web, ACCOUNT);
 	const char *const only[] = {"exec"};
 	CLEANUP(db) struct db *listener = testdb_open("asb_worker");
 	const char *channel, *payload;
 	struct job *job;
 
 	(void)state;
-	testdb_exec("INSERT INTO jobs (account_id, kind, box_id, lane) SELECT 1, 'exec', b, 'exec:' || b"
+	testdb_exec("INSERT INTO jobs (account_id, kind, box_id, lane) SELECT 1, 'exec', b, "
+		    "'exec:' || b"
 		    " FROM unnest(ARRAY[%ld, %ld]) b",
 		(long)box.box_id, (long)other.box_id);
 	assert_true(job_claim(worker, pool, "host1", "w1", only, 1, 15000, &job, &err));
