@@ -14,10 +14,12 @@
 #include "text.h"
 
 #define RUNS "asb://runs/"
+#define BLOBS "asb://blobs/"
 #define CAPABILITIES "asb://capabilities"
 /* Of a log or a diff; whatever is longer is downloaded. */
 #define TEXT_MAX (4u << 20)
 #define LOG_LINES 5000
+#define NAMED_SIZE 80
 
 typedef bool read_fn(struct mcp *m, const char *session, struct json_object *content);
 
@@ -71,43 +73,59 @@ static bool read_run(struct mcp *m, const char *session, struct json_object *con
 	return true;
 }
 
-static bool read_log(struct mcp *m, const char *session, struct json_object *content)
+/* The lines from *from on that fit; *from is the first that was not read, or the last again where
+ * it has not ended yet. */
+static bool add_lines(
+	struct mcp *m, const char *session, int64_t *from, int64_t *total, struct buf *out)
 {
-	CLEANUP(json) struct json_object *args = json_new_object(), *log = NULL;
-	CLEANUP(buf) struct buf b = BUF_INIT(TEXT_MAX);
-	struct json_object *lines;
-	int64_t total = 0;
+	CLEANUP(json) struct json_object *log = NULL;
+	struct json_object *args = json_new_object(), *lines;
 
 	json_add_text(args, "session", session);
+	json_add_i64(args, "from", *from);
 	json_add_i64(args, "limit", LOG_LINES);
-	if (!mcp_read(m, "log", json_share(args), &log))
+	if (!mcp_read(m, "log", args, &log))
 		return false;
 	lines = json_get(log, "lines");
 	for (size_t i = 0; i < json_count(lines); i++) {
 		const char *text = "";
 
 		(void)json_get_text(json_at(lines, i), "text", &text);
-		(void)buf_adds(&b, text);
-		(void)buf_addc(&b, '\n');
+		if (out->len + strlen(text) + 1 > TEXT_MAX)
+			return true;
+		(void)buf_adds(out, text);
+		(void)buf_addc(out, '\n');
+		(void)json_get_i64(json_at(lines, i), "n", from);
+		++*from;
 	}
-	if (json_get_i64(log, "total_lines", &total) && total > (int64_t)json_count(lines))
-		(void)buf_addf(&b, "[the whole log: GET /log.txt?session=%s]\n", session);
+	(void)json_get_i64(log, "total_lines", total);
+	return true;
+}
+
+static bool read_log(struct mcp *m, const char *session, struct json_object *content)
+{
+	CLEANUP(buf) struct buf b = BUF_INIT(TEXT_MAX + 200);
+	int64_t from = 0, total = 0, before;
+
+	do {
+		before = from;
+		if (!add_lines(m, session, &from, &total, &b))
+			return false;
+	} while (from > before && from < total);
+	if (from < total)
+		(void)buf_addf(&b,
+			"[the first %lld of %lld lines; the whole log: GET /log.txt?session=%s]\n",
+			(long long)from, (long long)total, session);
 	json_add_text_n(content, "text", b.data, b.len);
 	return true;
 }
 
-static bool read_diff(struct mcp *m, const char *session, struct json_object *content)
+/* A patch, a bundle, a produced file or a tar: for whoever has no other way to this site. */
+static bool read_blob(struct mcp *m, const char *name, struct json_object *content)
 {
-	CLEANUP(json) struct json_object *run = NULL;
 	CLEANUP(buf) struct buf b = BUF_INIT(TEXT_MAX), encoded = BUF_INIT(2 * TEXT_MAX);
-	const char *blob;
 
-	if (!mcp_read_one(m, "watch", "session", session, &run))
-		return false;
-	if (!json_get_text(json_get(run, "patch"), "blob", &blob))
-		return mcp_bad_params(
-			m, "this run has no patch yet: call diff for its box as it is");
-	if (!mcp_read_blob(m, blob, &b))
+	if (!mcp_read_blob(m, name, &b))
 		return false;
 	if (text_is_utf8(b.data, b.len)) {
 		json_add_text_n(content, "text", b.data, b.len);
@@ -116,6 +134,19 @@ static bool read_diff(struct mcp *m, const char *session, struct json_object *co
 	base64_add(&encoded, b.data, b.len);
 	json_add_text_n(content, "blob", encoded.data, encoded.len);
 	return true;
+}
+
+static bool read_diff(struct mcp *m, const char *session, struct json_object *content)
+{
+	CLEANUP(json) struct json_object *run = NULL;
+	const char *blob;
+
+	if (!mcp_read_one(m, "watch", "session", session, &run))
+		return false;
+	if (!json_get_text(json_get(run, "patch"), "blob", &blob))
+		return mcp_bad_params(
+			m, "this run has no patch yet: call diff for its box as it is");
+	return read_blob(m, blob, content);
 }
 
 static bool read_files(struct mcp *m, const char *session, struct json_object *content)
@@ -127,7 +158,7 @@ static bool read_files(struct mcp *m, const char *session, struct json_object *c
 		return false;
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		json_add(o, members[i], json_share(json_get(run, members[i])));
-	json_add_text(o, "download", "GET /blob?name=BLOB");
+	json_add_text(o, "download", "read the resource asb://blobs/BLOB, or GET /blob?name=BLOB");
 	json_add_text(content, "text", json_text(o, m->serve.call.pool));
 	return true;
 }
@@ -143,21 +174,25 @@ static bool read_capabilities(struct mcp *m, const char *session, struct json_ob
 	return true;
 }
 
-/* Of each run; `after` follows its session in the URI. */
+/* Where what is named in the URI stands, and what comes before and after it. */
 static const struct template
 {
-	const char *after, *name, *title, *description, *type;
+	const char *before, *key, *after, *name, *title, *description, *type;
 	read_fn *read;
 }
 templates[] = {
-	{"", "run", "A run", "A run as it is now: state, turns, questions, box, end of its trace.",
+	{RUNS, "session", "", "run", "A run",
+		"A run as it is now: state, turns, questions, box, end of its trace.",
 		"application/json", read_run},
-	{"/log", "log", "A run's log", "What a run has written, its first 5,000 lines.",
-		"text/plain", read_log},
-	{"/diff", "diff", "A run's diff", "What a run has changed, as a unified patch.",
-		"text/x-diff", read_diff},
-	{"/files", "files", "A run's files", "What can be downloaded of a run.", "application/json",
-		read_files},
+	{RUNS, "session", "/log", "log", "A run's log",
+		"What a run has written: all of it, or its first 4 MiB.", "text/plain", read_log},
+	{RUNS, "session", "/diff", "diff", "A run's diff",
+		"What a run has changed, as a unified patch.", "text/x-diff", read_diff},
+	{RUNS, "session", "/files", "files", "A run's files", "What can be downloaded of a run.",
+		"application/json", read_files},
+	{BLOBS, "blob", "", "blob", "A download",
+		"A patch, a bundle, a produced file or a tar of get_files, up to 4 MiB.",
+		"application/octet-stream", read_blob},
 };
 #define TEMPLATES (sizeof(templates) / sizeof(templates[0]))
 
@@ -171,34 +206,40 @@ bool mcp_resources_templates(struct mcp *m)
 	for (size_t i = 0; i < TEMPLATES; i++) {
 		const struct template *t = &templates[i];
 
-		json_push(
-			list, resource("uriTemplate",
-				      pool_printf(m->serve.call.pool, RUNS "{session}%s", t->after),
-				      t->name, t->title, t->description, t->type));
+		json_push(list, resource("uriTemplate",
+					pool_printf(m->serve.call.pool, "%s{%s}%s", t->before,
+						t->key, t->after),
+					t->name, t->title, t->description, t->type));
 	}
 	m->result = json_new_object();
 	json_add(m->result, "resourceTemplates", list);
 	return true;
 }
 
-/* What reads the URI, and the session that is named in it. */
-static read_fn *find(const char *uri, char session[64], const char **type)
+/* Is it this template's, and what is named in it? */
+static bool matches(const struct template *t, const char *uri, char named[NAMED_SIZE])
 {
 	size_t n;
 
+	if (!text_has_prefix(uri, t->before))
+		return false;
+	uri += strlen(t->before);
+	n = strcspn(uri, "/");
+	if (!n || n >= NAMED_SIZE || strcmp(uri + n, t->after) != 0)
+		return false;
+	(void)snprintf(named, NAMED_SIZE, "%.*s", (int)n, uri);
+	return text_is_name(named);
+}
+
+/* What reads the URI, and what is named in it. */
+static read_fn *find(const char *uri, char named[NAMED_SIZE], const char **type)
+{
 	*type = "application/json";
-	session[0] = '\0';
+	named[0] = '\0';
 	if (!strcmp(uri, CAPABILITIES))
 		return read_capabilities;
-	if (!text_has_prefix(uri, RUNS))
-		return NULL;
-	uri += sizeof(RUNS) - 1;
-	n = strcspn(uri, "/");
-	if (!n || n >= 64)
-		return NULL;
-	(void)snprintf(session, 64, "%.*s", (int)n, uri);
-	for (size_t i = 0; i < TEMPLATES && text_is_name(session); i++)
-		if (!strcmp(templates[i].after, uri + n)) {
+	for (size_t i = 0; i < TEMPLATES; i++)
+		if (matches(&templates[i], uri, named)) {
 			*type = templates[i].type;
 			return templates[i].read;
 		}
@@ -219,18 +260,18 @@ bool mcp_resources_read(struct mcp *m)
 {
 	struct json_object *content, *contents;
 	const char *uri, *type;
-	char session[64];
+	char named[NAMED_SIZE];
 	read_fn *read;
 
 	if (!mcp_param(m, "uri", &uri))
 		return false;
-	read = find(uri, session, &type);
+	read = find(uri, named, &type);
 	if (!read)
 		return not_found(m, uri);
 	content = json_new_object();
 	json_add_text(content, "uri", uri);
 	json_add_text(content, "mimeType", type);
-	if (!read(m, session, content)) {
+	if (!read(m, named, content)) {
 		json_free(content);
 		return m->fault.code == err_info(ERR_NOT_FOUND)->jsonrpc ? not_found(m, uri)
 									 : false;

@@ -8,7 +8,10 @@
 
 #include "cleanup.h"
 #include "json.h"
+#include "mcp_result.h"
 #include "pool.h"
+
+#define NEXT_MAX 250 /* longer than any last line that depends on whether the body was cut */
 
 static const struct {
 	const char *tool;
@@ -29,6 +32,7 @@ static const struct {
 	{"search_files", mcp_say_look},
 	{"diff", mcp_say_look},
 	{"get_files", mcp_say_look},
+	{"pool_status", mcp_say_pool},
 };
 
 static void say_json(struct mcp_text *t, struct json_object *answer)
@@ -86,6 +90,11 @@ static void add_shortened(struct buf *out, const struct buf *body, size_t max)
 	(void)buf_add(out, body->data, head);
 	(void)buf_addf(out, "\n[... %zu bytes left out here ...]\n", tail - head);
 	(void)buf_add(out, body->data + tail, body->len - tail);
+}
+
+bool mcp_text_is_cut(const struct mcp_text *t)
+{
+	return t->body.len + t->state.len + NEXT_MAX > MCP_TEXT_MAX;
 }
 
 void mcp_text_join(struct buf *out, const struct mcp_text *t, size_t max)

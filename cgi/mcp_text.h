@@ -4,6 +4,8 @@
  * then a line that says what to do next. Clients cut long results, some in the middle, so the first
  * and the last line must do alone.
  */
+#include <stdbool.h>
+
 #include "buf.h"
 
 struct json_object;
@@ -21,6 +23,8 @@ struct mcp_text {
 void mcp_text_say(struct mcp_text *t, const char *tool, struct json_object *answer);
 /* Of {"code","message","fix","context",...}. */
 void mcp_text_say_error(struct mcp_text *t, struct json_object *error);
+/* Whether its middle will be left out, with a last line as long as one may be. */
+bool mcp_text_is_cut(const struct mcp_text *t);
 /* That the same call began this run before, and how another is begun. */
 void mcp_text_say_repeat(struct mcp_text *t, struct json_object *run);
 /* All of it in at most max bytes. */
@@ -33,3 +37,4 @@ void mcp_say_monitor(struct mcp_text *t, struct json_object *monitor);
 void mcp_say_sandbox(struct mcp_text *t, struct json_object *sandbox);
 void mcp_say_result(struct mcp_text *t, struct json_object *result);
 void mcp_say_look(struct mcp_text *t, struct json_object *look);
+void mcp_say_pool(struct mcp_text *t, struct json_object *pool);

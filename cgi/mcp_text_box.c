@@ -130,6 +130,27 @@ static void add_rows(struct mcp_text *t, struct json_object *list, const char *c
 	}
 }
 
+/* Of a look that is over: is something left out of it, by the look itself or by the text? */
+static bool is_partial(const struct mcp_text *t, struct json_object *look)
+{
+	bool complete = true;
+
+	(void)json_get_bool(look, "patch_complete", &complete);
+	return is_true(look, "truncated") || !complete || mcp_text_is_cut(t);
+}
+
+static void say_partial(struct mcp_text *t, const char *op)
+{
+	if (!strcmp(op, "diff"))
+		(void)buf_adds(&t->next,
+			"This is not all of it: call read_file for a file that is named above, or "
+			"get_files for all of them.");
+	else
+		(void)buf_adds(&t->next,
+			"This is not all of it: call the same tool with a longer path"
+			" or a narrower pattern.");
+}
+
 static void say_look_next(struct mcp_text *t, struct json_object *look, const char *op)
 {
 	int64_t n;
@@ -140,8 +161,12 @@ static void say_look_next(struct mcp_text *t, struct json_object *look, const ch
 		(void)buf_addf(
 			&t->next, "There is more: call the same tool with offset=%" PRId64 ".", n);
 	else if (!strcmp(op, "get"))
-		(void)buf_addf(&t->next, "Download the tar within an hour: GET /blob?name=%s.",
-			text_of(look, "blob", ""));
+		(void)buf_addf(&t->next,
+			"Download the tar within an hour: read the resource asb://blobs/%s, or GET "
+			"/blob?name=%s.",
+			text_of(look, "blob", ""), text_of(look, "blob", ""));
+	else if (is_partial(t, look))
+		say_partial(t, op);
 	else
 		(void)buf_adds(&t->next, "That is all of it.");
 }
@@ -162,4 +187,32 @@ void mcp_say_look(struct mcp_text *t, struct json_object *look)
 	add_theirs(t, look, "patch");
 	add_theirs(t, look, "content");
 	say_look_next(t, look, op);
+}
+
+/* The pool, an image and size a line. */
+void mcp_say_pool(struct mcp_text *t, struct json_object *pool)
+{
+	static const char *const box[] = {"image", "class", "runtime", "pooled", "creating", NULL};
+	struct json_object *hour = json_get(pool, "last_hour");
+	int64_t pooled = 0, creating = 0, claimed = 0, cloned = 0;
+
+	(void)json_get_i64(pool, "pooled", &pooled);
+	(void)json_get_i64(pool, "creating", &creating);
+	(void)json_get_i64(hour, "claimed", &claimed);
+	(void)json_get_i64(hour, "cloned", &cloned);
+	(void)buf_addf(&t->state, "pool:%s pooled=%" PRId64 " creating=%" PRId64,
+		pooled	   ? "ready"
+		: creating ? "filling"
+			   : "empty",
+		pooled, creating);
+	add_rows(t, json_get(pool, "boxes"), box);
+	(void)buf_addf(&t->body,
+		"last hour: %" PRId64 " boxes taken out of it, %" PRId64 " made anew\n", claimed,
+		cloned);
+	(void)buf_adds(&t->next, pooled ? "Call create_sandbox or delegate: a box of an image "
+					  "named above is there at "
+					  "once."
+					: "Call create_sandbox or delegate all the same: a box is "
+					  "made for it, which "
+					  "takes a moment longer.");
 }

@@ -98,8 +98,8 @@ struct verify_options {
 
 static const struct flag flags[] = {
 	FLAG(TEXT, struct verify_options, key, .value = "FILE|KEY",
-		.help = "the site's public key, or a file with it (default: what the site\n"
-			"says; without either nobody vouches for the key)"),
+		.help = "the site's public key, or a file with it (default: what the site of\n"
+			"ASB_URL says; without either nobody vouches for the key)"),
 };
 
 static bool verify(

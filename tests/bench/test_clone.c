@@ -168,10 +168,10 @@ int main(int argc, char **argv)
 	podman_p50 = bench_rank(podman, n, 50);
 	(void)printf("bench clone hello_ms_p50=%.0f", hello_p50);
 	print_steps(steps, n);
-	(void)printf(" podman_ms_p50=%.0f ratio=%.2f hello_ms_min=%.0f hello_ms_max=%.0f "
-		     "cpu_ms_p50=%.0f n=%" PRId64 "\n",
-		podman_p50, podman_p50 > 0 ? hello_p50 / podman_p50 : 0, hello[0], hello[n - 1],
-		bench_rank(cpu, n, 50), rounds);
+	(void)printf(" podman_ms_p50=%.0f ours=%.0f peer=%.0f ratio=%.2f hello_ms_min=%.0f "
+		     "hello_ms_max=%.0f cpu_ms_p50=%.0f n=%" PRId64 "\n",
+		podman_p50, hello_p50, podman_p50, podman_p50 > 0 ? hello_p50 / podman_p50 : 0,
+		hello[0], hello[n - 1], bench_rank(cpu, n, 50), rounds);
 	vms_done(&v);
 	bench_close(&cli);
 	return 0;

@@ -311,6 +311,70 @@ static void test_watch_and_monitor(void **state)
 	pool_free(pool);
 }
 
+/* The last line of a look says that it is all only where nothing was left out. */
+static void test_parts_of_looks(void **state)
+{
+	static const struct {
+		const char *tool, *members, *last;
+	} rows[] = {
+		{"diff", "\"op\":\"diff\",\"patch\":\"+a\\n\",\"patch_complete\":true",
+			"That is all of it."},
+		{"diff", "\"op\":\"diff\",\"patch\":\"+a\\n\",\"patch_complete\":false",
+			"This is not all of it: call read_file"},
+		{"search_files", "\"op\":\"search\",\"matches\":[],\"truncated\":false",
+			"That is all of it."},
+		{"search_files", "\"op\":\"search\",\"matches\":[],\"truncated\":true",
+			"This is not all of it: call the same tool"},
+		{"read_file", "\"op\":\"read\",\"content\":\"x\",\"next_offset\":6000",
+			"There is more: call the same tool with offset=6000."},
+		{"get_files", "\"op\":\"get\",\"blob\":\"blob-1\"", "Download the tar"},
+	};
+	struct pool *pool = pool_new();
+	CLEANUP(buf) struct buf b = BUF_INIT(1 << 20);
+	const char *s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		s = run_text(pool, rows[i].tool,
+			pool_printf(pool, "{\"state\":\"done\",%s}", rows[i].members));
+		assert_true(text_has_prefix(strrchr(s, '\n') + 1, rows[i].last));
+	}
+	/* nor where the text has no room for it, however little is missing */
+	for (int n = 60; n < 1000; n += 10) {
+		buf_reset(&b);
+		(void)buf_adds(&b, "{\"state\":\"done\",\"op\":\"diff\",\"patch_complete\":true,"
+				   "\"patch\":\"");
+		for (int i = 0; i < n; i++)
+			(void)buf_adds(&b, "+123456789012345\\n");
+		(void)buf_adds(&b, "\"}");
+		s = run_text(pool, "diff", b.data);
+		assert_true(strlen(s) <= MCP_TEXT_MAX);
+		if (strstr(s, "left out here"))
+			assert_non_null(strstr(strrchr(s, '\n'), "This is not all of it"));
+		else if (n < 300)
+			assert_string_equal(strrchr(s, '\n') + 1, "That is all of it.");
+	}
+	pool_free(pool);
+}
+
+static void test_pool(void **state)
+{
+	struct pool *pool = pool_new();
+	const char *s = run_text(pool, "pool_status",
+		"{\"pooled\":1,\"creating\":0,\"boxes\":[{\"image\":\"base\",\"class\":\"s\","
+		"\"runtime\":\"qemu\",\"pooled\":1,\"creating\":0}],\"last_hour\":{\"claimed\":3,"
+		"\"claims_failed\":0,\"cloned\":2}}");
+
+	(void)state;
+	assert_true(text_has_prefix(
+		s, "pool:ready pooled=1 creating=0\nbase s qemu 1 0\nlast hour: 3 boxes taken"));
+	assert_true(text_has_prefix(strrchr(s, '\n') + 1, "Call create_sandbox or delegate"));
+	s = run_text(
+		pool, "pool_status", "{\"pooled\":0,\"creating\":0,\"boxes\":[],\"last_hour\":{}}");
+	assert_true(text_has_prefix(s, "pool:empty pooled=0 creating=0\n"));
+	pool_free(pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +387,8 @@ int main(void)
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_hostile_words),
 		cmocka_unit_test(test_watch_and_monitor),
+		cmocka_unit_test(test_parts_of_looks),
+		cmocka_unit_test(test_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { SIZES } from './harness.js'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -73,9 +74,22 @@ export async function landmarks(page, what) {
 	assert.match(await page.title(), /Agent Sandbox/)
 }
 
+/** The same page over a phone's keyboard and on its side, one theme each: what a theme changes was judged before. */
+async function lowSizes(page, name) {
+	for (const [size, theme] of [['keyboard', 'dark'], ['landscape', 'light']]) {
+		const [width, height] = SIZES[size]
+		await page.emulateMedia({ colorScheme: theme })
+		await page.setViewportSize({ width, height })
+		await repainted(page)
+		await noOverflow(page, `${name} ${size}`)
+		await targets(page, 44, `${name} ${size}`)
+		await axe(page, `${name} ${size} ${theme}`)
+	}
+}
+
 /**
  * One screen in one state: at 390x844 and 1440x900, light and dark, axe and landmarks and targets and a picture;
- * no overflow at 320, 390, 768 and 1440. `reach` brings a page into the state; it gets (page, t). The theme changes
+ * at 390x508 and 844x390 axe and targets; no overflow at these, 320 and 768. `reach` brings a page into the state; it gets (page, t). The theme changes
  * under the page, as it does when the evening comes.
  * @param {any} t @param {string} name @param {(page: any, t: any) => Promise<void>} reach
  * @param {{out?: boolean, sizes?: string[]}} [o]
@@ -98,6 +112,7 @@ export async function screen(t, name, reach, o = {}) {
 			await page.setViewportSize({ width, height })
 			await noOverflow(page, `${name} at ${width}`)
 		}
+		if (size === 'phone') await lowSizes(page, name)
 		await page.context().close()
 	}
 }
