@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -204,6 +205,25 @@ static bool run(struct argv *a, const struct engine *e, int box_end, struct err 
 	return err_advise(err, "engine_refused", "run asb doctor --pull");
 }
 
+/* Is the process boxd yet? The engine has told of it before its own init has become that, and what
+ * would be read back of it till then is the init's. False: it has ended, or that took too long. */
+static bool boxd_wait(pid_t pid, int64_t until)
+{
+	char path[40], name[sizeof(CONTAINER_BOXD)];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	for (;;) {
+		CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : read(fd, name, sizeof(name));
+
+		if (n == (ssize_t)sizeof(name) && !memcmp(name, CONTAINER_BOXD, sizeof(name)))
+			return true;
+		if (n < 0 || time_boot_ms() > until)
+			return false;
+		(void)usleep(5000);
+	}
+}
+
 static bool start(struct pool *pool, const struct engine *e, const struct container_spec *spec,
 	struct container *out, struct err *err)
 {
@@ -229,6 +249,8 @@ static bool start(struct pool *pool, const struct engine *e, const struct contai
 			return err_set(
 				err, ERR_UPSTREAM, "%s: the container ended at once", e->name);
 	}
+	if (!boxd_wait(out->pid, until))
+		return err_set(err, ERR_UPSTREAM, "%s: boxd does not start in it", e->name);
 	out->channel = STEAL_FD(ours);
 	return true;
 }

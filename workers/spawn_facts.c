@@ -18,8 +18,9 @@
 #include "text.h"
 
 /* A process that is in the middle of its exec has no arguments: its old ones are gone before its
- * new ones are there, and whoever waits for the exec is told in between. */
-#define ARGUMENTS_MS 2000
+ * new ones are there, and whoever waits for the exec is told in between. It may get no processor
+ * there. */
+#define ARGUMENTS_MS 20000
 
 /* *len 0: there was nothing, or (false) why. */
 static bool text_read(

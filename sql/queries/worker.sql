@@ -28,11 +28,11 @@ FROM boxes b WHERE b.host = $1::text AND b.state NOT IN ('gone', 'failed');
 SELECT 1 FROM boxes WHERE name = $1::text AND host = $2::text AND state NOT IN ('gone', 'failed');
 
 -- name: worker_sweep_stuck
--- A runner that makes a sandbox ends that in time by itself; it may have begun late.
+-- A runner that makes a box, for a sandbox or a turn, ends that in time by itself; it may have begun late.
 SELECT id, state FROM boxes
 WHERE state IN ('creating', 'destroying') AND deadline_at < now() AND (host = $1::text OR host IS NULL)
 	AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.box_id = boxes.id
-		AND (j.kind = 'destroy' OR j.kind = 'create' AND j.state = 'running'));
+		AND (j.kind = 'destroy' OR j.kind IN ('create', 'turn') AND j.state = 'running'));
 
 -- name: worker_sweep_expired
 SELECT id FROM boxes

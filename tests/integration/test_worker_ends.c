@@ -180,6 +180,27 @@ static void reboot_loses_the_runs(void **state)
 	end_of(&running);
 }
 
+/* A turn that was claimed when its box's time was over has a time of its own from then on: nobody
+ * takes the box away while it is made. */
+static void claimed_late(void **state)
+{
+	struct run_made run;
+
+	(void)state;
+	rig_worker_kill(&rig);
+	run = rig_run("echo in time\n");
+	testdb_exec("UPDATE boxes SET deadline_at = now() - interval '1 s' WHERE id = %ld",
+		(long)run.box_id);
+	rig_worker(&rig);
+	rig_wait(&run, "done|failed|lost", 60000);
+	assert_string_equal(
+		testdb_text("SELECT state || coalesce(' ' || reason, '') FROM turns WHERE "
+			    "run_id = %ld",
+			(long)run.run_id),
+		"done ok");
+	end_of(&run);
+}
+
 static int group_setup(void **state)
 {
 	(void)state;
@@ -202,6 +223,7 @@ int main(void)
 		cmocka_unit_test(boxd_killed),
 		cmocka_unit_test(work_is_saved_at_a_question),
 		cmocka_unit_test(reboot_loses_the_runs),
+		cmocka_unit_test(claimed_late),
 		cmocka_unit_test(orphan_is_ended),
 	};
 

@@ -132,6 +132,8 @@ static void test_refusals(void **state)
 		{"ASB_URL=http://127.0.0.1.evil.example\n", "loopback"},
 		{"ASB_URL=https://x/path\n", "nothing more"},
 		{"ASB_URL=https://u@x\n", "nothing more"},
+		{"ASB_CONFORMANCE=1\nASB_URL=https://example.com\n",
+			"ASB_CONFORMANCE: only for tests"},
 		{"ASB_LEASE_MS=1000\nASB_RENEW_MS=600\n", "ASB_RENEW_MS"},
 		{"BOX_IMAGE=\xff\n", "UTF-8"},
 	};
