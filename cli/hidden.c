@@ -30,15 +30,16 @@ static bool type_line(const char *what, char *line, int size)
 	struct termios shown, hidden;
 	bool ok;
 
-	(void)fprintf(stderr, "%s: ", what);
-	(void)fflush(stderr);
 	if (tcgetattr(STDIN_FILENO, &shown))
 		return false;
 	for (int i = 0; i < SIGNALS; i++)
 		(void)sigaction(signals[i], &mine, &before[i]);
 	hidden = shown;
 	hidden.c_lflag &= ~(tcflag_t)ECHO;
+	/* before it is asked for: an answer that comes at once is neither shown nor thrown away */
 	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+	(void)fprintf(stderr, "%s: ", what);
+	(void)fflush(stderr);
 	ok = fgets(line, size, stdin) != NULL;
 	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
 	(void)fputc('\n', stderr);

@@ -45,6 +45,8 @@ static bool agree(struct cli *cli, const char *path, struct err *err)
 	char word[WORD_LEN + 1], line[64];
 
 	random_id(word, sizeof(word), "", WORD_LEN);
+	/* before the word is shown: whoever answers at once is heard */
+	(void)tcflush(STDIN_FILENO, TCIFLUSH);
 	(void)fprintf(out,
 		"Tools that run as you, an agent's among them, will be able to copy the files of\n"
 		"  %s\n"
@@ -53,7 +55,6 @@ static bool agree(struct cli *cli, const char *path, struct err *err)
 		"To enable this, type %s: ",
 		cli_sane(cli->pool, path), cli_sane(cli->pool, path), word);
 	(void)fflush(out);
-	(void)tcflush(STDIN_FILENO, TCIFLUSH);
 	if (!fgets(line, sizeof(line), stdin))
 		line[0] = '\0';
 	line[strcspn(line, "\r\n")] = '\0';
