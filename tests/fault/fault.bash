@@ -6,10 +6,10 @@
 
 # Times are for an idle machine; SLOW=4 gives all of them four times as long.
 wait_for() {
-	local end=$((SECONDS + $1 * ${SLOW:-1}))
+	local end=$((${EPOCHREALTIME/[.,]/} + $1 * ${SLOW:-1} * 1000000))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$end" ] || return 1
+		[ "${EPOCHREALTIME/[.,]/}" -lt "$end" ] || return 1
 		sleep 0.2
 	done
 }

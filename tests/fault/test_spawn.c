@@ -63,12 +63,22 @@ static int group_teardown(void **state)
 	return 0;
 }
 
+/* The socket is there before it is the worker's, and that before it listens. */
+static bool listens(const char *path)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	return !connect(fd, (struct sockaddr *)&to, sizeof(to));
+}
+
 /* Starts asb-spawn with this test switch ("": none). */
 static void site_start(struct site *s, const char *wrong)
 {
 	const char *const argv[] = {testprogram("asb-spawn"), NULL};
 	const char *env[9];
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	const char *at;
 	struct err err;
 
 	*s = (struct site){.pool = pool_new(), .dir = "/tmp/asb-e2e.XXXXXX"};
@@ -91,10 +101,10 @@ static void site_start(struct site *s, const char *wrong)
 	s->spawn = (struct child){.argv = argv, .env = env, .die_with_parent = true};
 	if (!child_start(&s->spawn, &err))
 		fail_msg("%s", err.msg);
-	(void)snprintf(a.sun_path, sizeof(a.sun_path), "%s/spawn.sock", s->dir);
-	for (int i = 0; i < 500 && access(a.sun_path, F_OK); i++)
+	at = pool_printf(s->pool, "%s/spawn.sock", s->dir);
+	for (int i = 0; i < 6000 && !listens(at); i++)
 		(void)usleep(10000);
-	(void)usleep(50000);
+	assert_true(listens(at));
 }
 
 static void site_stop(struct site *s)

@@ -132,18 +132,42 @@ struct source {
 	uint64_t sent, credit;
 };
 
+/* Takes credit, or a PONG. false: nothing came. */
+static bool source_hear(struct source *s, int timeout_ms, bool *pong)
+{
+	struct wire_frame f;
+	struct err err;
+
+	if (!boxlink_next(&s->rig->link, timeout_ms, &f, &err))
+		return false;
+	*pong = f.type == WIRE_PONG;
+	if (*pong)
+		return true;
+	assert_int_equal(f.type, WIRE_CREDIT);
+	assert_int_equal(f.stream, s->stream);
+	assert_true(wire_u64(&f, &s->credit) && s->credit <= s->sent);
+	return true;
+}
+
+/* What was sent before a PING has been taken by its PONG, and its credit given by the next one. */
+static void source_ping(struct source *s)
+{
+	bool pong = false;
+
+	send_json(&s->rig->link, WIRE_PING, 0, "x");
+	do
+		assert_true(source_hear(s, 20000, &pong));
+	while (!pong);
+}
+
 /* Sends as much of n as the shim's credit allows; true: all. */
 static bool source_send(struct source *s, size_t n)
 {
 	unsigned char data[32768];
-	struct wire_frame f;
-	struct err err;
+	bool pong = false;
 
-	while (boxlink_next(&s->rig->link, 1, &f, &err)) {
-		assert_int_equal(f.type, WIRE_CREDIT);
-		assert_int_equal(f.stream, s->stream);
-		assert_true(wire_u64(&f, &s->credit) && s->credit <= s->sent);
-	}
+	while (source_hear(s, 1, &pong))
+		assert_false(pong);
 	for (size_t part; n; n -= part) {
 		part = n < sizeof(data) ? n : sizeof(data);
 		if (s->sent + part > s->credit + WIRE_WINDOW)
@@ -283,7 +307,6 @@ static void test_spool_holds_back(void **state)
 	struct wire_frame f;
 	uint64_t at = 0, full;
 	struct rig rig;
-	int idle = 0;
 
 	(void)state;
 	shimrig_ready(&rig);
@@ -292,10 +315,10 @@ static void test_spool_holds_back(void **state)
 	shimrig_exec(&rig, &p, 3);
 	peer_end(&p);
 	/* nobody reads: the box is stopped by its credit, at the cap and a window or two */
-	while (idle < 30) {
+	for (int idle = 0; idle < 3;) {
 		idle = source_send(&src, 32768) ? 0 : idle + 1;
 		if (idle)
-			(void)usleep(10000);
+			source_ping(&src);
 	}
 	full = src.sent;
 	assert_true(full >= SPOOL_MAX && full <= SPOOL_MAX + 3 * WIRE_WINDOW);

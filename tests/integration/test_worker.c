@@ -43,6 +43,19 @@ static void box_gone(const struct run_made *run)
 	fail_msg("box is still there");
 }
 
+/* The job that took the box down is there for a moment after the box is gone. */
+static void end_of(const struct run_made *run)
+{
+	rig_teardown(run);
+	box_gone(run);
+	for (int i = 0; i < 3000 && testdb_i64("SELECT count(*) FROM jobs WHERE box_id = %ld",
+					    (long)run->box_id);
+		i++)
+		(void)usleep(20000);
+	assert_int_equal(
+		testdb_i64("SELECT count(*) FROM jobs WHERE box_id = %ld", (long)run->box_id), 0);
+}
+
 static void script_runs(void **state)
 {
 	struct run_made run =
@@ -78,28 +91,13 @@ static void script_runs(void **state)
 	assert_int_equal(testdb_i64("SELECT max(seq) - count(*) FROM trace WHERE run_id = %ld",
 				 (long)run.run_id),
 		0);
-	rig_teardown(&run);
-	box_gone(&run);
-	assert_int_equal(
-		testdb_i64("SELECT count(*) FROM jobs WHERE box_id = %ld", (long)run.box_id), 0);
+	end_of(&run);
 }
 
 static int64_t turn_count(const struct run_made *run, const char *state)
 {
 	return testdb_i64("SELECT count(*) FROM turns WHERE run_id = %ld AND state = '%s'",
 		(long)run->run_id, state);
-}
-
-static void end_of(const struct run_made *run)
-{
-	rig_teardown(run);
-	box_gone(run);
-	for (int i = 0; i < 100 && testdb_i64("SELECT count(*) FROM jobs WHERE box_id = %ld",
-					   (long)run->box_id);
-		i++)
-		(void)usleep(20000);
-	assert_int_equal(
-		testdb_i64("SELECT count(*) FROM jobs WHERE box_id = %ld", (long)run->box_id), 0);
 }
 
 static void exits_are_exact(void **state)
@@ -172,7 +170,7 @@ static void box_lost_is_said(void **state)
 	(void)state;
 	rig_wait(&run, "running|failed", 20000);
 	rig_signal(testdb_i64("SELECT pid FROM boxes WHERE id = %ld", (long)run.box_id), SIGKILL);
-	rig_wait(&run, "done|failed|lost", 5000);
+	rig_wait(&run, "done|failed|lost", 60000);
 	assert_string_equal(turn_text(&run, "state || ' ' || reason"), "failed box_lost");
 	box_gone(&run);
 }
@@ -187,7 +185,7 @@ static void waiting_box_lost_ends_the_run(void **state)
 	run = rig_run(task);
 	rig_wait(&run, "waiting|failed", 20000);
 	rig_signal(testdb_i64("SELECT pid FROM boxes WHERE id = %ld", (long)run.box_id), SIGKILL);
-	rig_wait(&run, "done|failed|lost", 5000);
+	rig_wait(&run, "done|failed|lost", 60000);
 	assert_string_equal(
 		turn_text(&run, "state || ' ' || reason || ' ' || n"), "failed box_lost 2");
 	box_gone(&run);

@@ -69,12 +69,12 @@ api() {
 	cat "$work/body" 2>/dev/null || true
 }
 sql() { "$repo/deploy/stack" psql -At -c "$1"; }
-# wait_for SECONDS COMMAND...: until it succeeds
+# wait_for SECONDS COMMAND...: until it succeeds. By the clock: bash's SECONDS would take up to one off.
 wait_for() {
-	local end=$((SECONDS + $1))
+	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$end" ] || return 1
+		[ "${EPOCHREALTIME/[.,]/}" -lt "$end" ] || return 1
 		sleep 0.3
 	done
 }

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { release } from 'node:os'
-import { delegate, runAll, runState, SLOW, test, until, url } from './lib/harness.js'
+import { delegate, runAll, runState, SLOW, test, until, url, within } from './lib/harness.js'
 
 const TASK = `echo "kernel $(uname -r)"
 for i in 1 2 3; do echo "line $i"; sleep 1; done
-colour=$(asb-ask "which colour?")
+while colour=$(asb-ask "which colour?"); [ "$colour" = again ]; do :; done
 printf '# Report\\n\\nThe colour is **%s**.\\n' "$colour" >/artifacts/report.md
 echo "written"`
 
@@ -22,12 +22,21 @@ test('a run in a real box: live, asked, answered on the phone, its file looked a
 	await phone.goto(`${url}/dashboard/runs/${session}`)
 	await phone.locator('[data-answer]').waitFor({ timeout: 30_000 * SLOW })
 	await t.picture(phone, 'run-box-question-phone-light')
-	await desktop.locator('.question').waitFor()
-	await phone.locator('[data-answer]').fill('green')
-	await phone.getByRole('button', { name: 'Send answer' }).tap()
-	const sent = Date.now()
-	await desktop.locator('.question').waitFor({ state: 'detached' })
-	assert(Date.now() - sent < 1000 * SLOW, 'it left the other page within a second')
+	// each question by its own number: the next one may be there at once
+	const answer = async (text) => {
+		await phone.locator('[data-answer]').waitFor({ timeout: 30_000 * SLOW })
+		const card = `.question[data-question="${await phone.locator('.question').getAttribute('data-question')}"]`
+		await desktop.locator(card).waitFor()
+		await phone.locator('[data-answer]').fill(text)
+		await phone.getByRole('button', { name: 'Send answer' }).tap()
+		const sent = Date.now()
+		await desktop.locator(card).waitFor({ state: 'detached' })
+		const ms = Date.now() - sent
+		await phone.locator(card).waitFor({ state: 'detached' })
+		return ms
+	}
+	await within(1000, 'it leaves the other page', await answer('again'), () => answer('again'))
+	await answer('green')
 	await desktop.locator('.run-head .stamp[data-state=done]').waitFor({ timeout: 30_000 * SLOW })
 	await desktop.locator('.details', { hasText: kernel }).waitFor()
 	await desktop.locator('.tabs a', { hasText: 'Files' }).click()
