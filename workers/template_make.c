@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agents.h"
 #include "boxlink.h"
 #include "cleanup.h"
 #include "json.h"
@@ -96,6 +97,33 @@ static bool warm_failed(const struct boxlink_exit *e, struct err *err)
 		tail.data);
 }
 
+/* The agent `script` runs once, as in a box, but for nothing; then boxd begins its shell anew and
+ * holds it, and so do the clones. */
+static bool shell_begin(struct making *m, struct boxlink *l, struct err *err)
+{
+	static const char *const flush[] = {"/bin/sync", NULL};
+	const struct agent *agent = agent_find("script");
+	const struct agent_start start = {.pool = m->pool};
+	CLEANUP(json) struct json_object *o = json_new_object();
+	CLEANUP(boxlink_exit) struct boxlink_exit ended = {0}, flushed = {0};
+	struct json_object *argv = json_new_array();
+
+	for (const char *const *a = agent->argv(&start); *a; a++)
+		json_push_text(argv, *a);
+	json_add(o, "argv", argv);
+	json_add_text(o, "cwd", "/workspace");
+	json_add_text(o, "ask", agent->ask);
+	json_add_text(o, "code", agent->code);
+	json_add_text(o, "code_text", "true\n");
+	json_add_bool(o, "ahead", true);
+	if (!boxlink_exec_json(l, WARM_STREAM + 8, json_text(o, m->pool), WARM_MS, &ended, err))
+		return err_wrap(err, "warm up: agent");
+	/* the shell comes to where it is held while this runs; one that does not goes there in the
+	 * clone */
+	return boxlink_exec(l, WARM_STREAM + 9, "agent", flush, WARM_MS, &flushed, err) ||
+	       err_wrap(err, "warm up");
+}
+
 static bool warm_up(struct making *m, struct boxlink *l, struct err *err)
 {
 	const char *script;
@@ -106,7 +134,6 @@ static bool warm_up(struct making *m, struct boxlink *l, struct err *err)
 	const char *const commands[][4] = {
 		{"/bin/sh", "-c", script, NULL},
 		{"/bin/sh", "-ec", script, NULL},
-		{"/bin/sync", NULL},
 	};
 
 	/* an image of a person's own may hold nothing that could be run for nothing */
@@ -118,6 +145,8 @@ static bool warm_up(struct making *m, struct boxlink *l, struct err *err)
 		if (e.code != 0)
 			return warm_failed(&e, err);
 	}
+	if (*script && !shell_begin(m, l, err))
+		return false;
 	/* what was sent last was ACK_EXIT: an answer to a PING says that it was obeyed, and that
 	 * nothing of ours is on its way any more when the guest is frozen */
 	return boxlink_send(l, WIRE_PING, 0, "frozen", err) &&

@@ -7,6 +7,9 @@
  * the code, and has a group of its own as every exec has; whatever is not as it was is dropped, and
  * the program started as ever. Only where boxd is PID 1 of a machine with cgroups: elsewhere the
  * kernel does not let it.
+ *
+ * A shell with its script (exec_shell.h) is held before that, since a template holds it: it is told
+ * what is otherwise by then.
  */
 #include "exec_ahead.h"
 
@@ -23,6 +26,7 @@
 #include "boxd.h"
 #include "cleanup.h"
 #include "exec.h"
+#include "exec_shell.h"
 #include "files.h"
 #include "pool.h"
 #include "text.h"
@@ -39,8 +43,9 @@ struct ahead {
 	struct kind begun; /* the one that was */
 	/* the program, while there is one: in no list of execs */
 	struct exec *exec;
-	int file;   /* the empty file of its code, open for writing */
-	int events; /* fanotify: what it says is answered by closing it */
+	const char *path; /* the file that it is held at: of its code, or of a shell's beginning */
+	int file;	  /* the same, empty and open for writing */
+	int events;	  /* fanotify: what it says is answered by closing it */
 	struct watch *watch;
 	int held; /* its open file, where it has come to that; -1 */
 };
@@ -76,12 +81,12 @@ static size_t argv_len(const struct exec_request *rq)
 }
 
 /* The same but for the code, the name of its file, and how long it may take. */
-static bool is_same_kind(const struct exec_request *a, const struct exec_request *b)
+static bool is_same_program(const struct exec_request *a, const struct exec_request *b)
 {
 	size_t n = argv_len(a);
 
 	if (n != argv_len(b) || a->nenv != b->nenv || a->uid != b->uid ||
-		!texts_equal(a->cwd, b->cwd) || folder_len(a->code) != folder_len(b->code) ||
+		folder_len(a->code) != folder_len(b->code) ||
 		strncmp(a->code, b->code, folder_len(a->code)) != 0)
 		return false;
 	for (size_t i = 0; i + 1 < n; i++)
@@ -93,21 +98,37 @@ static bool is_same_kind(const struct exec_request *a, const struct exec_request
 	return true;
 }
 
+/* A shell is told its folder; the name of its script is what it goes by. */
+static bool is_same_kind(const struct exec_request *a, const struct exec_request *b)
+{
+	if (!is_same_program(a, b))
+		return false;
+	return shell_is(a) ? shell_is(b) && !strcmp(a->code, b->code) && !access(b->cwd, X_OK)
+			   : texts_equal(a->cwd, b->cwd);
+}
+
+static bool is_drive(const struct exec_request *rq)
+{
+	return !strcmp(rq->lane, "drive");
+}
+
 static bool can_be(const struct boxd *b, const struct exec_request *rq)
 {
 	size_t n = argv_len(rq);
 
-	return rq->ahead && b->owns_machine && b->cgroup[0] && rq->code && rq->code_text &&
+	return b->owns_machine && b->cgroup[0] && rq->code && rq->code_text &&
 	       strcmp(rq->argv[n - 1], rq->code) == 0 && !rq->wants_stdin && !rq->memory_bytes &&
-	       !rq->pids && strcmp(rq->lane, "drive") != 0;
+	       !rq->pids && (!is_drive(rq) || shell_is(rq));
 }
 
-/* `.run-5.py`: `.run-5x.py`, which is no other's. */
-static const char *name_after(struct pool *pool, const char *code)
+/* `.run-5.py`: `.run-5x.py`, which is no other's. A shell's stays: it is there when it is over. */
+static const char *name_after(struct pool *pool, const struct exec_request *rq)
 {
-	const char *name = strrchr(code, '/') + 1, *dot = strrchr(name, '.');
+	const char *code = rq->code, *name = strrchr(code, '/') + 1, *dot = strrchr(name, '.');
 	size_t n = dot && dot > name ? (size_t)(dot - code) : strlen(code);
 
+	if (shell_is(rq))
+		return code;
 	return pool_printf(pool, "%.*sx%s", (int)n, code, code + n);
 }
 
@@ -126,7 +147,7 @@ static void kind_keep(struct kind *k, const struct exec_request *rq, const char 
 	to->cwd = pool_strdup(pool, rq->cwd);
 	to->user = pool_strdup(pool, rq->user);
 	to->home = pool_strdup(pool, rq->home);
-	to->lane = "exec:ahead";
+	to->lane = is_drive(rq) ? "drive" : "exec:ahead";
 	to->code = to->argv[n - 1] = pool_strdup(pool, code);
 	to->code_text = NULL;
 	to->timeout_ms = 0;
@@ -143,6 +164,7 @@ void ahead_drop(struct boxd *b)
 	if (!a || !a->exec)
 		return;
 	exec_code_remove(a->exec);
+	files_remove(a->path);
 	(void)group_signal(a->exec, SIGKILL);
 	release(a);
 }
@@ -192,19 +214,26 @@ static void events_ready(struct loop *loop, uint32_t events, void *arg)
 		event_take(a, m);
 }
 
+static bool path_write(struct boxd *b, struct pool *pool, const char *path, const char *user,
+	const char *text, struct err *err)
+{
+	return files_write(b, pool_memdup(pool, path, folder_len(path)), strrchr(path, '/') + 1,
+		user, 0600, text, err);
+}
+
 static bool file_make(struct ahead *a, struct err *err)
 {
-	const char *code = a->begun.rq.code, *name = strrchr(code, '/') + 1;
+	const struct exec_request *rq = &a->begun.rq;
 
-	if (!files_write(a->boxd, pool_memdup(a->begun.pool, code, folder_len(code)), name,
-		    a->begun.rq.user, 0600, "", err))
+	a->path = shell_is(rq) ? shell_file(a->begun.pool, a->boxd->run_dir) : rq->code;
+	if (!path_write(a->boxd, a->begun.pool, a->path, rq->user, "", err))
 		return false;
-	a->file = files_open(AT_FDCWD, code, O_WRONLY, 0);
+	a->file = files_open(AT_FDCWD, a->path, O_WRONLY, 0);
 	a->events = fanotify_init(
 		FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC | O_LARGEFILE);
 	if (a->file < 0 || a->events < 0 ||
-		fanotify_mark(a->events, FAN_MARK_ADD, FAN_OPEN_PERM, AT_FDCWD, code))
-		return err_errno(err, ERR_INTERNAL, "watch %.100s", code);
+		fanotify_mark(a->events, FAN_MARK_ADD, FAN_OPEN_PERM, AT_FDCWD, a->path))
+		return err_errno(err, ERR_INTERNAL, "watch %.100s", a->path);
 	a->watch = loop_add_fd(a->boxd->loop, a->events, EPOLLIN, events_ready, a);
 	return true;
 }
@@ -218,11 +247,18 @@ void ahead_begin(struct boxd *b)
 	if (!a || a->exec || b->looks)
 		return;
 	kind_keep(&a->begun, &a->next.rq, a->next.rq.code);
-	if (file_make(a, &ignored))
-		a->exec = exec_launch(b, 0, &a->begun.rq, a->begun.pool, &ignored);
+	if (file_make(a, &ignored)) {
+		struct exec_request rq = a->begun.rq;
+
+		if (shell_is(&rq)) {
+			shell_env(a->begun.pool, &rq, b->run_dir);
+			rq.code = NULL; /* it comes with the request that takes it */
+		}
+		a->exec = exec_launch(b, 0, &rq, a->begun.pool, &ignored);
+	}
 	if (a->exec)
 		return;
-	files_remove(a->begun.rq.code);
+	files_remove(a->path);
 	release(a);
 }
 
@@ -267,14 +303,19 @@ static bool is_in_place(const struct ahead *a)
 {
 	struct stat ours, there;
 
-	return !fstat(a->file, &ours) && !lstat(a->begun.rq.code, &there) &&
-	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+	return !fstat(a->file, &ours) && !lstat(a->path, &there) && ours.st_dev == there.st_dev &&
+	       ours.st_ino == there.st_ino;
 }
 
-static bool code_put(struct ahead *a, const char *text)
+static bool code_put(struct ahead *a, struct pool *pool, const struct exec_request *rq)
 {
-	size_t n = strlen(text);
+	const char *text = shell_is(rq) ? shell_text(pool, rq) : rq->code_text;
+	struct err ignored;
+	size_t n = text ? strlen(text) : 0;
 
+	if (!text || (shell_is(rq) && !path_write(a->boxd, pool, rq->code, rq->user, rq->code_text,
+					      &ignored)))
+		return false;
 	return !ftruncate(a->file, 0) && pwrite(a->file, text, n, 0) == (ssize_t)n;
 }
 
@@ -284,20 +325,31 @@ struct exec *ahead_take(struct boxd *b, uint32_t stream, const struct exec_reque
 	struct ahead *a = b->ahead;
 	struct exec *e;
 
-	if (!can_be(b, rq))
+	if (!can_be(b, rq)) {
+		/* an agent that is talked to is no shell's: steps before either go on beside it */
+		if (is_drive(rq) && rq->wants_stdin)
+			ahead_drop(b);
 		return NULL;
+	}
 	if (!a) {
 		a = b->ahead = mem_alloc(sizeof(*a));
 		*a = (struct ahead){.boxd = b, .file = -1, .events = -1, .held = -1};
 	}
-	kind_keep(&a->next, rq, name_after(pool, rq->code));
+	if (rq->ahead)
+		kind_keep(&a->next, rq, name_after(pool, rq));
 	if (!a->exec || a->file < 0 || !is_same_kind(&a->begun.rq, rq) || !is_in_place(a) ||
-		!is_alive(a->exec) || !code_put(a, rq->code_text)) {
+		!is_alive(a->exec) || !code_put(a, pool, rq)) {
 		ahead_drop(b);
 		return NULL;
 	}
 	e = a->exec;
 	a->exec = NULL;
+	if (shell_is(rq)) {
+		e->code = mem_strdup(rq->code);
+		/* it has opened it; one that has not will */
+		if (a->held >= 0)
+			files_remove(a->path);
+	}
 	release(a);
 	exec_adopt(e, stream, rq);
 	return e;
