@@ -207,6 +207,17 @@ bool gate_peer_next(struct gate_peer *p, struct wire_frame *f)
 	}
 }
 
+/* The gate's socket is there before the gate listens on it. */
+static bool connect_soon(int fd, const struct sockaddr_un *a)
+{
+	for (int i = 0; i < 3000; i++) {
+		if (!connect(fd, (const struct sockaddr *)a, sizeof(*a)))
+			return true;
+		(void)usleep(10000);
+	}
+	return false;
+}
+
 void gate_peer_open(struct gate_peer *p, const char *dir, uid_t uid)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -219,7 +230,7 @@ void gate_peer_open(struct gate_peer *p, const char *dir, uid_t uid)
 	/* SO_PEERCRED is the identity at connect(2), and the socket is shared with the child */
 	pid = fork();
 	if (!pid)
-		_exit(setuid(uid) || connect(p->fd, (struct sockaddr *)&a, sizeof(a)));
+		_exit(setuid(uid) || !connect_soon(p->fd, &a));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	gate_peer_say(p, WIRE_ATTACH, 0, "{\"box\":\"" GATE_BOX "\"}");
