@@ -309,8 +309,8 @@ static bool box_frame(struct peer *p, const struct wire_frame *f, struct err *er
 	if (f->stream >= WIRE_STREAM_EGRESS)
 		return gate_take(shim, f, err);
 	s = stream_find(shim, f->stream);
-	/* a SIGNAL crossed with the end of what it was for */
-	if (!s && f->type == WIRE_ERROR)
+	/* a SIGNAL, or input, crossed with the end of what it was for */
+	if (!s && (f->type == WIRE_ERROR || f->type == WIRE_CREDIT))
 		return true;
 	if (!s)
 		return err_set(err, ERR_UPSTREAM, "%s on stream %u, which is not there",

@@ -260,6 +260,8 @@ static void test_exit_is_kept(void **state)
 	want_frame(&p.link, WIRE_EXIT, 3, &f);
 	send_json(&p.link, WIRE_ACK_EXIT, 3, "{}");
 	want_frame(&rig.link, WIRE_ACK_EXIT, 3, &f);
+	/* input that it was sent before that, and that nobody read, is allowed again */
+	send_credit(&rig.link, 3, WIRE_WINDOW + 1);
 	peer_end(&p);
 	peer_hello(&rig, &p, "drive", 3, NULL);
 	want_silence(&p.link, 50);
