@@ -91,18 +91,14 @@ static bool is_refusal(const struct wire_frame *frame)
 	       !strcmp(code, "refused");
 }
 
-bool guest_send(struct guest *g, enum wire_type type, uint32_t stream, const void *data, size_t n,
-	struct err *err)
+static bool frames_send(struct guest *g, const struct buf *out, struct err *err)
 {
-	CLEANUP(buf) struct buf out = BUF_INIT(WIRE_HEADER + WIRE_PAYLOAD_MAX);
 	int64_t until = time_boot_ms() + SEND_MS;
 	size_t sent = 0;
 
-	if (!wire_add(&out, type, stream, data, n))
-		return err_set(err, ERR_TOO_LARGE, "%s of %zu bytes", wire_type_name(type), n);
-	while (sent < out.len) {
+	while (sent < out->len) {
 		ssize_t k =
-			send(g->fd, out.data + sent, out.len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+			send(g->fd, out->data + sent, out->len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		struct pollfd p = {.fd = g->fd, .events = POLLOUT};
 
 		if (k > 0) {
@@ -116,6 +112,32 @@ bool guest_send(struct guest *g, enum wire_type type, uint32_t stream, const voi
 		(void)poll(&p, 1, 1000);
 	}
 	return true;
+}
+
+static bool frame_add(struct buf *out, enum wire_type type, uint32_t stream, const void *data,
+	size_t n, struct err *err)
+{
+	return wire_add(out, type, stream, data, n) ||
+	       err_set(err, ERR_TOO_LARGE, "%s of %zu bytes", wire_type_name(type), n);
+}
+
+bool guest_send(struct guest *g, enum wire_type type, uint32_t stream, const void *data, size_t n,
+	struct err *err)
+{
+	CLEANUP(buf) struct buf out = BUF_INIT(WIRE_HEADER + WIRE_PAYLOAD_MAX);
+
+	return frame_add(&out, type, stream, data, n, err) && frames_send(g, &out, err);
+}
+
+bool guest_send_exec(struct guest *g, uint32_t stream, const char *json, const void *input,
+	size_t n, struct err *err)
+{
+	CLEANUP(buf) struct buf out = BUF_INIT(3 * WIRE_HEADER + 2 * WIRE_PAYLOAD_MAX);
+
+	return frame_add(&out, WIRE_EXEC, stream, json, strlen(json), err) &&
+	       (!input || ((!n || frame_add(&out, WIRE_STDIN, stream, input, n, err)) &&
+				  frame_add(&out, WIRE_EOF, stream, NULL, 0, err))) &&
+	       frames_send(g, &out, err);
 }
 
 bool guest_ack(struct guest *g, uint32_t stream, uint64_t offset, struct err *err)

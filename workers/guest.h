@@ -53,6 +53,12 @@ bool guest_stream(struct guest *g, uint32_t *stream, struct err *err) NODISCARD;
 bool guest_streams_take(struct guest *g, struct err *err) NODISCARD;
 bool guest_send(struct guest *g, enum wire_type type, uint32_t stream, const void *data, size_t n,
 	struct err *err) NODISCARD;
+/* EXEC, and with input (NULL: none) its one STDIN of n bytes (at most WIRE_PAYLOAD_MAX) and EOF. In
+ * one write: a runner is killed before or behind it, and no process waits for the rest of its
+ * input.
+ */
+bool guest_send_exec(struct guest *g, uint32_t stream, const char *json, const void *input,
+	size_t n, struct err *err) NODISCARD;
 /* The acknowledgement of output below `offset`, and of an EXIT. */
 bool guest_ack(struct guest *g, uint32_t stream, uint64_t offset, struct err *err) NODISCARD;
 bool guest_ack_exit(struct guest *g, uint32_t stream, struct err *err) NODISCARD;

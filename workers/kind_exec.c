@@ -93,9 +93,9 @@ static bool exec_end(struct exec_job *x, const char *reason, struct err *err)
 	return runner_try(x->r, finish_body, x, err) || x->r->stale;
 }
 
-/* What is longer than this goes in as a file, which is there before the EXEC: no process waits for
- * the rest of its input when a runner dies. */
-#define STDIN_INLINE (64 * 1024)
+/* What is longer than this does not go with the EXEC, but as a file which is there before it: no
+ * process waits for the rest of its input when a runner dies. */
+#define STDIN_INLINE WIRE_PAYLOAD_MAX
 
 static const char *stdin_file(struct exec_job *x)
 {
@@ -147,26 +147,15 @@ static bool exec_send(struct exec_job *x, int64_t deadline, struct err *err)
 {
 	const struct run_file code = run_file_of(x->r->pool, &x->exec, exec_cwd(x));
 	const struct guest_code sent = {.path = code.path, .text = code.text, .ahead = code.ahead};
-	uint32_t stream = (uint32_t)x->exec.stream;
+	const void *input = x->exec.stdin_size <= STDIN_INLINE ? x->exec.stdin_data : NULL;
 	const char *text;
 
 	if (!files_send(x, &code, deadline, err))
 		return false;
 	text = guest_exec_json(&x->g, exec_argv(x, code.path), code.env, exec_cwd(x), "agent",
-		x->exec.stdin_data && x->exec.stdin_size <= STDIN_INLINE, x->exec.timeout_ms, NULL,
-		code.path ? &sent : NULL);
-	if (!guest_send(&x->g, WIRE_EXEC, stream, text, strlen(text), err))
-		return false;
-	if (x->exec.stdin_size > STDIN_INLINE)
-		return true;
-	for (size_t at = 0; at < x->exec.stdin_size;) {
-		size_t n = x->exec.stdin_size - at < 32768 ? x->exec.stdin_size - at : 32768;
-
-		if (!guest_send(&x->g, WIRE_STDIN, stream, x->exec.stdin_data + at, n, err))
-			return false;
-		at += n;
-	}
-	return !x->exec.stdin_data || guest_send(&x->g, WIRE_EOF, stream, NULL, 0, err);
+		input != NULL, x->exec.timeout_ms, NULL, code.path ? &sent : NULL);
+	return guest_send_exec(
+		&x->g, (uint32_t)x->exec.stream, text, input, x->exec.stdin_size, err);
 }
 
 static bool exec_follow(struct exec_job *x, struct err *err)

@@ -1,6 +1,7 @@
 /*
- * The runner's side of a box that never stops talking: a request is over at its deadline, whatever
- * still comes. The box is a child on the other end of a socketpair.
+ * The runner's side of a box. One that never stops talking: a request is over at its deadline,
+ * whatever still comes; that box is a child on the other end of a socketpair. And an exec with its
+ * input, which no death of the runner parts.
  */
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -119,11 +120,64 @@ static void test_flood(void **state)
 	box_end(&f);
 }
 
+/* The next frame of what one packet holds, which must be this one. */
+static void want(struct wire_decoder *in, enum wire_type type, const void *payload, size_t n)
+{
+	struct wire_frame f;
+	struct err err;
+	bool got;
+
+	assert_true(wire_decode(in, &f, &got, &err) && got);
+	assert_int_equal(f.type, type);
+	assert_int_equal(f.stream, STREAM);
+	assert_int_equal(f.length, n);
+	assert_memory_equal(f.payload, payload, n);
+}
+
+/* On a socket that keeps each write apart from the next, up to the longest input. */
+static void test_exec_is_one_write(void **state)
+{
+	static const char input[WIRE_PAYLOAD_MAX] = "the longest";
+	static const struct {
+		const char *input;
+		size_t n;
+	} rows[] = {{NULL, 0}, {"", 0}, {"a line\n", 7}, {input, sizeof(input)}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct runner r = {.worker = -1};
+		struct guest g = GUEST_INIT(&r);
+		struct wire_decoder in;
+		struct err err = {0};
+		struct wire_frame f;
+		int pair[2];
+		bool got;
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+		g.fd = pair[0];
+		assert_true(guest_send_exec(&g, STREAM, "{}", rows[i].input, rows[i].n, &err));
+		wire_decoder_init(&in);
+		wire_decoder_grew(
+			&in, (size_t)read(pair[1], wire_decoder_room(&in, 2 * WIRE_PAYLOAD_MAX),
+				     2 * WIRE_PAYLOAD_MAX));
+		want(&in, WIRE_EXEC, "{}", 2);
+		if (rows[i].n)
+			want(&in, WIRE_STDIN, rows[i].input, rows[i].n);
+		if (rows[i].input)
+			want(&in, WIRE_EOF, "", 0);
+		assert_true(wire_decode(&in, &f, &got, &err) && !got);
+		wire_decoder_done(&in);
+		(void)close(pair[0]);
+		(void)close(pair[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tar_out),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_exec_is_one_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
