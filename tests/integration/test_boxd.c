@@ -105,28 +105,6 @@ static void test_user_and_environment(void **state)
 	boxd_close(&p);
 }
 
-/* The pid a script wrote, once it is there. */
-static pid_t pid_read(const char *dir, const char *name)
-{
-	char path[128], text[32] = "";
-	int64_t pid = 0;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-	for (int i = 0; i < 500; i++) {
-		CLEANUP(fd) int fd = open(path, O_RDONLY);
-		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-		if (n > 1 && text[n - 1] == '\n') {
-			text[n - 1] = '\0';
-			assert_true(text_to_i64(text, 2, INT32_MAX, &pid));
-			return (pid_t)pid;
-		}
-		(void)usleep(10000);
-	}
-	fail_msg("no %s", path);
-	return 0;
-}
-
 static void test_time_out_reaches_everything(void **state)
 {
 	(void)state;
@@ -146,7 +124,7 @@ static void test_time_out_reaches_everything(void **state)
 		assert_true(boxd_number(exit, "killed_rest") >= 2);
 		assert_true(boxd_number(exit, "duration_ms") >= 700);
 		assert_true(boxd_number(exit, "duration_ms") < 30000); /* of the sixty */
-		pid = pid_read(p.dir, "pid");
+		pid = boxd_pid(&p, "pid");
 		assert_int_equal(kill(pid, 0), -1);
 		assert_int_equal(errno, ESRCH);
 		/* the control: without a time-out the same child outlives nothing but the drain */
@@ -462,7 +440,7 @@ static void test_what_ends_the_connection(void **state)
 	boxd_say(&p, WIRE_EXEC, 1,
 		"{\"argv\":[\"/bin/sh\",\"-c\",\"echo $$ > %s/pid; sleep 50\"],\"cwd\":\"/\"}",
 		p.dir);
-	pid_t pid = pid_read(p.dir, "pid");
+	pid_t pid = boxd_pid(&p, "pid");
 
 	assert_int_equal(kill(pid, 0), 0);
 	assert_int_equal(shutdown(p.fd, SHUT_WR), 0);

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "text.h"
 
 void boxd_start(struct boxd_peer *p, const char *groups)
@@ -248,6 +249,27 @@ size_t boxd_file_size(const struct boxd_peer *p, const char *name)
 
 	(void)snprintf(path, sizeof(path), "%s/%s", p->dir, name);
 	return stat(path, &st) ? 0 : (size_t)st.st_size;
+}
+
+pid_t boxd_pid(const struct boxd_peer *p, const char *name)
+{
+	char path[128], text[32] = "";
+	int64_t pid = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	for (int i = 0; i < 500; i++) {
+		CLEANUP(fd) int fd = open(path, O_RDONLY);
+		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+		if (n > 1 && text[n - 1] == '\n') {
+			text[n - 1] = '\0';
+			assert_true(text_to_i64(text, 2, INT32_MAX, &pid));
+			return (pid_t)pid;
+		}
+		(void)usleep(10000);
+	}
+	fail_msg("no %s", path);
+	return 0;
 }
 
 static bool grown(const struct boxd_peer *p, const char *name, size_t before, int timeout_ms)

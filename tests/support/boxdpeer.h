@@ -51,6 +51,8 @@ enum wire_type boxd_tar_in(struct boxd_peer *p, uint32_t stream, const char *pat
 	const struct buf *tar, const char **answer);
 /* The size of a file below dir; 0 where it is not there. */
 size_t boxd_file_size(const struct boxd_peer *p, const char *name);
+/* The pid that a script wrote as the one line of a file below dir, once it is there. */
+pid_t boxd_pid(const struct boxd_peer *p, const char *name);
 /* A loop that writes to the file does: waits until it is seen to. And that it does not, for a time
  * in which a running one writes fifteen times. */
 void boxd_grows(const struct boxd_peer *p, const char *name);

@@ -75,7 +75,8 @@ struct exec {
 	char *code; /* the path of its code, removed when it has ended; NULL: none */
 	/* end */
 	struct watch *timer;
-	int64_t started_ms, deadline_ms, drain_ms;
+	int64_t started_ms, deadline_ms;
+	int drain_looks; /* EXEC_DRAINING: so many until the rest is killed */
 	int status;
 	struct rusage usage;
 	int64_t duration_ms;
