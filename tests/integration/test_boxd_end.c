@@ -1,5 +1,6 @@
 /*
- * How execs end where something comes between: a guest that stands still.
+ * How execs end where something comes between: a guest that stands still, a child that is killed
+ * before it is the program.
  */
 #include "boxdpeer.h"
 
@@ -66,10 +67,79 @@ static void test_guest_stands_still(void **state)
 	boxd_close(&p);
 }
 
+/* The one child of a process, once there is one. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64], text[32] = "";
+	int64_t child;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	for (int i = 0; i < 500; i++) {
+		CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = read(fd, text, sizeof(text) - 1);
+
+		text[n > 0 ? n : 0] = '\0';
+		text[strcspn(text, " ")] = '\0';
+		if (text_to_i64(text, 2, INT32_MAX, &child))
+			return (pid_t)child;
+		(void)usleep(10000);
+	}
+	fail_msg("no child of %d", (int)pid);
+	return 0;
+}
+
+/* A copy of a program below dir; it cannot be opened, and so not begun, until the descriptor is
+ * closed. */
+static int program_held(const struct boxd_peer *p, const char *program, const char *name)
+{
+	CLEANUP(fd) int from = open(program, O_RDONLY | O_CLOEXEC);
+	static char bytes[1 << 20];
+	char path[128];
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	while ((n = read(from, bytes, sizeof(bytes))) > 0)
+		assert_int_equal(write(fd, bytes, (size_t)n), n);
+	assert_int_equal(close(fd), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	(void)signal(SIGIO, SIG_IGN); /* the kernel asks for the lease back: not yet */
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	return fd;
+}
+
+/* A child that never came to its program is no result of it; one that is killed in it is. */
+static void test_killed_before_it_began(void **state)
+{
+	static const char *const both[] = {"cgroup", "proc"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct boxd_peer p;
+		int held;
+
+		boxd_open(&p, both[i]);
+		held = program_held(&p, "/bin/true", "held");
+		boxd_say(&p, WIRE_EXEC, 1, "{\"argv\":[\"%s/held\"],\"cwd\":\"/\"}", p.dir);
+		assert_int_equal(kill(child_of(p.pid), SIGKILL), 0);
+		assert_true(boxd_next(&p));
+		if (p.frame.type != WIRE_ERROR)
+			fail_msg("%s %s", wire_type_name(p.frame.type), boxd_text(&p));
+		assert_non_null(strstr(boxd_text(&p), "killed before it began"));
+		(void)close(held);
+		boxd_say(&p, WIRE_EXEC, 2, "{\"argv\":[\"%s/held\"],\"cwd\":\"/\"}", p.dir);
+		assert_non_null(strstr(boxd_expect(&p, WIRE_EXIT, 2), "\"code\":0"));
+		assert_non_null(strstr(boxd_script(&p, 3, "", "kill -9 $$", NULL), "\"signal\":9"));
+		boxd_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_guest_stands_still),
+		cmocka_unit_test(test_killed_before_it_began),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

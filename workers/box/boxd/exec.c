@@ -23,6 +23,7 @@
 #include "files.h"
 #include "loop.h"
 #include "pool.h"
+#include "proc_stat.h"
 #include "text.h"
 
 /* Each costs boxd up to one window of output. */
@@ -86,6 +87,20 @@ static bool pipes_make(struct pipes *p, bool wants_stdin, struct err *err)
 	       pipe_pair(&p->report[0], &p->report[1], true, err);
 }
 
+/* A child that was killed on its way to the program: by its own timer, for want of memory, by
+ * another process of its user. */
+static bool never_began(struct exec *e, const char *program, struct err *err)
+{
+	bool late = time_boot_ms() - e->started_ms >= EXEC_START_MS, oom;
+
+	(void)waitpid(e->pid, NULL, 0);
+	oom = group_had_oom(e);
+	if (late)
+		return err_set(err, ERR_TIMEOUT, "start %.64s: took too long", program);
+	return err_set(err, ERR_BUSY, "start %.64s: %s before it began", program,
+		oom ? "out of memory" : "killed");
+}
+
 /* Waits for exec (the pipe closes) or a failure report. */
 static bool started_wait(struct exec *e, int report, const char *program, struct err *err)
 {
@@ -95,17 +110,20 @@ static bool started_wait(struct exec *e, int report, const char *program, struct
 	} said = {0};
 	struct pollfd pfd = {.fd = report, .events = POLLIN};
 	ssize_t n = read(report, &said, sizeof(said));
+	struct proc_stat p;
 
 	if (n < 0 && errno == EAGAIN) {
 		if (poll(&pfd, 1, EXEC_START_MS) == 0) {
 			(void)kill(e->pid, SIGKILL);
-			(void)waitpid(e->pid, NULL, 0);
-			return err_set(err, ERR_TIMEOUT, "start %.64s: took too long", program);
+			return never_began(e, program, err);
 		}
 		n = read(report, &said, sizeof(said));
 	}
+	/* the pipe closes with the end of a child too, which may not be there to be waited for yet
+	 */
 	if (n != (ssize_t)sizeof(said))
-		return true;
+		return !proc_stat_read(e->pid, &p) || !(p.flags & PROC_NO_EXEC) ||
+		       never_began(e, program, err);
 	(void)waitpid(e->pid, NULL, 0);
 	said.what[sizeof(said.what) - 1] = '\0';
 	errno = said.e;

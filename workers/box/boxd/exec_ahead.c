@@ -19,7 +19,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,6 +28,7 @@
 #include "exec_shell.h"
 #include "files.h"
 #include "pool.h"
+#include "proc_stat.h"
 #include "text.h"
 
 /* A request but for its code, with texts of its own. */
@@ -264,38 +264,13 @@ void ahead_begin(struct boxd *b)
 
 /* --- its use --- */
 
-#define EXITING 0x4	   /* PF_EXITING, of the kernel's flags */
-#define KILL_PENDING 0x100 /* SIGKILL, of the signals that its thread is still to take */
-
-/* The fields of /proc/PID/stat that are looked at, by their numbers in proc(5). */
-enum { STAT_STATE = 3, STAT_FLAGS = 9, STAT_SIGNALS = 31 };
-
-/* Field n of a line of /proc/PID/stat, from its third on, which follows the name in brackets. */
-static const char *stat_field(const char *line, int n)
-{
-	const char *at = strrchr(line, ')');
-
-	for (int i = STAT_STATE - 1; at && i < n; i++)
-		at = (at = strchr(at, ' ')) ? at + 1 : NULL;
-	return at ? at : "";
-}
-
 /* Nobody has killed it, nor just now: a run must not end of what was done before it. */
 static bool is_alive(const struct exec *e)
 {
-	CLEANUP(fd) int fd = -1;
-	char path[32], line[1024];
-	const char *state;
-	ssize_t n;
+	struct proc_stat p;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)e->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
-	line[n > 0 ? n : 0] = '\0';
-	state = stat_field(line, STAT_STATE);
-	return *state && *state != 'Z' && *state != 'X' &&
-	       !(strtoul(stat_field(line, STAT_FLAGS), NULL, 10) & EXITING) &&
-	       !(strtoul(stat_field(line, STAT_SIGNALS), NULL, 10) & KILL_PENDING);
+	return proc_stat_read(e->pid, &p) && p.state != 'Z' && p.state != 'X' &&
+	       !(p.flags & PROC_EXITING) && !(p.signals & 1ul << (SIGKILL - 1));
 }
 
 /* Also of one that is held: an overlay does not open what was removed meanwhile. */

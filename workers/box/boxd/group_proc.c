@@ -17,50 +17,18 @@
 #include "boxd.h"
 #include "cleanup.h"
 #include "exec.h"
+#include "proc_stat.h"
 #include "text.h"
 #include "worker.h"
 
 /* More processes than this in a box without cgroups are not looked at. */
 #define PROCS_MAX 4096
 
-struct proc {
-	pid_t pid, parent, session;
-	bool dead; /* but for being waited for */
-};
-
-static bool proc_read(pid_t pid, struct proc *out)
-{
-	char path[40], text[512];
-	CLEANUP(fd) int fd = -1;
-	int parent, group, session, threads;
-	const char *p;
-	char state;
-	ssize_t n;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || (n = read(fd, text, sizeof(text) - 1)) <= 0)
-		return false;
-	text[n] = '\0';
-	/* the name may hold anything, a parenthesis too: the last one counts */
-	p = strrchr(text, ')');
-	if (!p ||
-		sscanf(p + 1, " %c %d %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
-			&state, &parent, &group, &session, &threads) != 5)
-		return false;
-	out->pid = pid;
-	out->parent = parent;
-	out->session = session;
-	/* the state is that of its first thread, which others may outlive */
-	out->dead = state == 'X' || (state == 'Z' && threads < 2);
-	return true;
-}
-
 pid_t proc_parent(pid_t pid)
 {
-	struct proc p;
+	struct proc_stat p;
 
-	return proc_read(pid, &p) ? p.parent : 0;
+	return proc_stat_read(pid, &p) ? p.parent : 0;
 }
 
 /* The stream number in the environment the process was started with, or 0. */
@@ -85,10 +53,10 @@ struct exec *proc_exec_of(struct boxd *b, pid_t pid)
 {
 	struct exec *found = NULL;
 	pid_t self = getpid();
-	struct proc p;
+	struct proc_stat p;
 
 	/* 64 is deeper than any real chain, and ends a loop made of races */
-	for (int i = 0; i < 64 && pid > 1 && proc_read(pid, &p); i++) {
+	for (int i = 0; i < 64 && pid > 1 && proc_stat_read(pid, &p); i++) {
 		for (struct exec *e = b->execs; e && !found; e = e->next)
 			if (e->pid == pid || (e->leader > 0 && p.session == e->leader))
 				found = e;
@@ -131,14 +99,15 @@ int proc_signal(struct exec *e, int signo)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *d;
-	struct proc p;
+	struct proc_stat p;
 	int n = 0;
 
 	while (dir && n < PROCS_MAX && (d = readdir(dir))) {
 		int64_t pid;
 
-		if (!text_to_i64(d->d_name, 2, INT32_MAX, &pid) || !proc_read((pid_t)pid, &p) ||
-			p.dead || !is_member(e, (pid_t)pid))
+		if (!text_to_i64(d->d_name, 2, INT32_MAX, &pid) ||
+			!proc_stat_read((pid_t)pid, &p) || proc_stat_is_dead(&p) ||
+			!is_member(e, (pid_t)pid))
 			continue;
 		n++;
 		if (signo && !(signo == SIGSTOP && is_late(e, (pid_t)pid)))
