@@ -1,6 +1,6 @@
 /*
  * How execs end where something comes between: a guest that stands still, a child that is killed
- * before it is the program.
+ * before it is the program, a process that is looked at in the middle of its exec.
  */
 #include "boxdpeer.h"
 
@@ -22,6 +22,9 @@
 
 #include "cleanup.h"
 #include "text.h"
+
+/* Each may end well by chance, as one is seldom looked at just then. */
+#define ROUNDS 40
 
 static bool gone_soon(pid_t pid)
 {
@@ -65,6 +68,17 @@ static void test_guest_stands_still(void **state)
 	(void)close(fd);
 	assert_string_equal(out.data, "late\n");
 	boxd_close(&p);
+}
+
+static void script_make(const struct boxd_peer *p, const char *name, const char *text)
+{
+	char path[128];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(close(fd), 0);
 }
 
 /* The one child of a process, once there is one. */
@@ -135,11 +149,41 @@ static void test_killed_before_it_began(void **state)
 	}
 }
 
+/* A daemon is told by its environment alone, which is not there in the middle of an exec: one that
+ * execs without end is killed with its own exec all the same. */
+static void test_looked_at_in_its_exec(void **state)
+{
+	struct boxd_peer p;
+
+	(void)state;
+	boxd_open(&p, "proc");
+	script_make(&p, "again", "#!/bin/sh\nexec \"$0\"\n");
+	for (uint32_t i = 1; i <= ROUNDS; i++) {
+		char script[512], name[16];
+		pid_t pid;
+
+		(void)snprintf(name, sizeof(name), "pid%u", i);
+		(void)snprintf(script, sizeof(script),
+			"setsid sh -c 'echo $$ > %s/%s; exec %s/again' > /dev/null 2>&1 < "
+			"/dev/null "
+			"& while [ ! -s %s/%s ]; do sleep 0.01; done",
+			p.dir, name, p.dir, p.dir, name);
+		(void)boxd_script(&p, i, "", script, NULL);
+		pid = boxd_pid(&p, name);
+		if (gone_soon(pid))
+			continue;
+		(void)kill(pid, SIGKILL);
+		fail_msg("round %u: %d lives", i, (int)pid);
+	}
+	boxd_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_guest_stands_still),
 		cmocka_unit_test(test_killed_before_it_began),
+		cmocka_unit_test(test_looked_at_in_its_exec),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,13 +31,18 @@ pid_t proc_parent(pid_t pid)
 	return proc_stat_read(pid, &p) ? p.parent : 0;
 }
 
-/* The stream number in the environment the process was started with, or 0. */
-static uint32_t proc_stream(pid_t pid)
+/*
+ * The stream number in the environment the process was started with, or 0. now is what it was a
+ * moment ago. *unread: it gave nothing as it is in the middle of an exec, where its environment is
+ * not there yet; one that has none at all is the same before and after.
+ */
+static uint32_t proc_stream(pid_t pid, const struct proc_stat *now, bool *unread)
 {
 	CLEANUP(buf) struct buf env = BUF_INIT(1 << 18);
+	struct proc_stat then;
 	char path[40], *to;
 	CLEANUP(fd) int fd = -1;
-	ssize_t n;
+	ssize_t n = -1;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -46,28 +51,43 @@ static uint32_t proc_stream(pid_t pid)
 	for (size_t i = 0; i < env.len; i += strlen(env.data + i) + 1)
 		if (text_has_prefix(env.data + i, "ASB_EXEC="))
 			return (uint32_t)strtoul(env.data + i + 9, NULL, 10);
+	/* a first thread that has ended has none, whatever the others do */
+	*unread |= !n && !env.len && now->state != 'Z' && proc_stat_read(pid, &then) &&
+		   (!then.env_end || then.env_end != now->env_end);
 	return 0;
 }
 
-struct exec *proc_exec_of(struct boxd *b, pid_t pid)
+/* The exec a process belongs to, NULL: none. *unread: none that can be told now. */
+static struct exec *owner_of(struct boxd *b, pid_t pid, bool *unread)
 {
 	struct exec *found = NULL;
 	pid_t self = getpid();
 	struct proc_stat p;
+	bool in_exec = false;
 
+	*unread = false;
 	/* 64 is deeper than any real chain, and ends a loop made of races */
 	for (int i = 0; i < 64 && pid > 1 && proc_stat_read(pid, &p); i++) {
 		for (struct exec *e = b->execs; e && !found; e = e->next)
 			if (e->pid == pid || (e->leader > 0 && p.session == e->leader))
 				found = e;
 		if (!found)
-			found = exec_find(b, proc_stream(pid));
+			found = exec_find(b, proc_stream(pid, &p, &in_exec));
 		pid = p.parent;
 		/* only what descends from us is ours: other boxes number their execs alike */
-		if (pid == self)
+		if (pid == self) {
+			*unread = in_exec && !found;
 			return found;
+		}
 	}
 	return NULL;
+}
+
+struct exec *proc_exec_of(struct boxd *b, pid_t pid)
+{
+	bool unread;
+
+	return owner_of(b, pid, &unread);
 }
 
 /* Goes on while the rest of its exec is stopped. */
@@ -88,29 +108,35 @@ static bool is_own(const struct boxd *b, pid_t pid)
 	return pid == b->relay;
 }
 
-static bool is_member(const struct exec *e, pid_t pid)
+/* *unread: it may be another's. */
+static bool is_member(const struct exec *e, pid_t pid, bool *unread)
 {
-	struct exec *owner = proc_exec_of(e->boxd, pid);
+	struct exec *owner = owner_of(e->boxd, pid, unread);
 
-	return owner == e || (!owner && e->boxd->in_container && !is_own(e->boxd, pid));
+	return owner == e ||
+	       (!owner && (*unread || e->boxd->in_container) && !is_own(e->boxd, pid));
 }
 
-int proc_signal(struct exec *e, int signo)
+/* proc_signal; *unread: so many of them got none, as they may be another's. */
+static int members_signal(struct exec *e, int signo, int *unread)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *d;
 	struct proc_stat p;
 	int n = 0;
 
+	*unread = 0;
 	while (dir && n < PROCS_MAX && (d = readdir(dir))) {
+		bool is_unread;
 		int64_t pid;
 
 		if (!text_to_i64(d->d_name, 2, INT32_MAX, &pid) ||
 			!proc_stat_read((pid_t)pid, &p) || proc_stat_is_dead(&p) ||
-			!is_member(e, (pid_t)pid))
+			!is_member(e, (pid_t)pid, &is_unread))
 			continue;
 		n++;
-		if (signo && !(signo == SIGSTOP && is_late(e, (pid_t)pid)))
+		*unread += is_unread;
+		if (signo && !is_unread && !(signo == SIGSTOP && is_late(e, (pid_t)pid)))
 			(void)kill((pid_t)pid, signo);
 	}
 	if (dir)
@@ -118,13 +144,20 @@ int proc_signal(struct exec *e, int signo)
 	return n;
 }
 
+int proc_signal(struct exec *e, int signo)
+{
+	int unread;
+
+	return members_signal(e, signo, &unread);
+}
+
 void proc_freeze(struct exec *e, bool frozen)
 {
-	int before = -1, now = 0;
+	int before = -1, now = 0, unread = 0;
 
 	/* a fork between two looks shows as a larger count; ten rounds end a fork bomb's chase */
-	for (int i = 0; i < 10 && now != before; i++) {
+	for (int i = 0; i < 10 && (now != before || unread); i++) {
 		before = now;
-		now = proc_signal(e, frozen ? SIGSTOP : SIGCONT);
+		now = members_signal(e, frozen ? SIGSTOP : SIGCONT, &unread);
 	}
 }
