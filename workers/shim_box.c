@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,8 @@
 #define SKEW_MS 2000
 /* For sync and power-off after BYE. */
 #define BYE_MS 3000
+/* From the end of its channel to the end of its process, which first takes its memory down. */
+#define CLOSED_MS 5000
 
 bool box_send(
 	struct shim *shim, enum wire_type type, uint32_t stream, const void *payload, size_t n)
@@ -331,7 +334,7 @@ static void box_closed(struct peer *p, const struct err *err)
 		return;
 	}
 	/* the process is about to go; when it only closed its channel it goes now */
-	watch_set_timer(b->bye_timer, 1000, 0);
+	watch_set_timer(b->bye_timer, CLOSED_MS, 0);
 }
 
 static const struct peer_class box_class = {box_frame, box_closed};
@@ -384,12 +387,28 @@ static void start_late(struct loop *loop, uint32_t events, void *arg)
 static void bye_late(struct loop *loop, uint32_t events, void *arg)
 {
 	struct shim *shim = arg;
+	struct box *b = &shim->box;
+	struct pollfd ended = {.fd = b->rt.vm.child.pidfd, .events = POLLIN};
+	CLEANUP(buf) struct buf said = BUF_INIT(16384);
+	const char *code, *message;
 
 	(void)loop;
 	(void)events;
-	/* its process lives, but who speaks for it does not */
-	box_end(shim, shim->leaving ? "box_lost" : "agent_lost",
-		"the box closed its channel and was killed");
+	/* both are due at once where we had no processor for so long */
+	if (poll(&ended, 1, 0) == 1) {
+		box_lost(shim);
+		return;
+	}
+	if (b->rt.vm.console >= 0)
+		console_read(shim);
+	code = end_of(b, &message);
+	if (!message) {
+		/* its process lives, but who speaks for it does not */
+		code = shim->leaving ? "box_lost" : "agent_lost";
+		message = "the box closed its channel and was killed";
+	}
+	console_add(b, &said);
+	box_end(shim, code, "%s%s", message, said.data);
 }
 
 void box_tick(struct shim *shim, int64_t ms)

@@ -217,11 +217,28 @@ static void test_archive_credit(void **state)
 	shimrig_stop(&rig);
 }
 
+/* A box whose process takes its time to end after its channel did. */
+static void test_ends_slowly(void **state)
+{
+	struct peerlink p;
+	struct rig rig;
+
+	(void)state;
+	shimrig_ready(&rig);
+	peer_hello(&rig, &p, "drive", 1, NULL);
+	(void)shutdown(rig.link.fd, SHUT_RDWR);
+	(void)usleep(1500000);
+	(void)kill(rig.box, SIGKILL);
+	want_error(&p, "box_lost");
+	peer_end(&p);
+	shimrig_stop(&rig);
+}
+
 /* What a box says of its end on its console cannot be played here (a process has none): whoever
  * speaks for it going, while its process lives, can. */
 static void test_agent_lost(void **state)
 {
-	static const char *const env[] = {"ASB_SHIM_MUTE_MS=1000", NULL};
+	static const char *const env[] = {"ASB_SHIM_MUTE_MS=3000", NULL};
 	struct wire_frame f;
 	struct peerlink p;
 	struct rig rig;
@@ -240,7 +257,7 @@ static void test_agent_lost(void **state)
 	shimrig_start(&rig, env);
 	shimrig_greet(&rig, 0);
 	peer_hello(&rig, &p, "drive", 1, NULL);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 12; i++) {
 		want_frame(&rig.link, WIRE_PING, 0, &f);
 		send_json(&rig.link, WIRE_PONG, 0, "");
 	}
@@ -450,6 +467,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_deadman),
 		cmocka_unit_test(test_protocol),
 		cmocka_unit_test(test_archive_credit),
+		cmocka_unit_test(test_ends_slowly),
 		cmocka_unit_test(test_agent_lost),
 		cmocka_unit_test(test_gate_is_checked),
 		cmocka_unit_test(test_handshake_is_checked),
