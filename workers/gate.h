@@ -122,8 +122,10 @@ void gate_stream_finish(struct gate_stream *s, const char *error);
 /* Sends bytes under credit; false: not now. */
 bool gate_stream_send(struct gate_stream *s, const void *data, size_t n);
 bool gate_stream_has_room(const struct gate_stream *s, size_t n);
-/* Is the window of a package route still open? Reads the box's row anew. */
-bool gate_stream_window(struct gate_stream *s);
+/* Is the window of a package route still open? Reads the box's row anew. ERR_FORBIDDEN `sealed`: it
+ * is not; ERR_BUSY `gate_unavailable`: that cannot be read now, so that nothing may come in either.
+ */
+bool gate_stream_window(struct gate_stream *s, struct err *err) NODISCARD;
 /* curl took body bytes: reads on and lets the box send more. */
 void gate_stream_body_more(struct gate_stream *s);
 void gate_egress_row(struct gate *g, const struct gate_caller *who, const char *route,

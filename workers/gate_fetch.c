@@ -191,8 +191,8 @@ static void transfer_end(struct gate_stream *s, CURLcode code)
 		model_call_error(s->call, s->body_error ? "bad_request" : word_of(code));
 	if (s->stopped) {
 		gate_stream_refuse(s, 403, s->stopped,
-			"this box's package window was closed, or its budget (ASB_PKG_BYTES_MAX) "
-			"is used up");
+			"this box's package window was closed, its budget (ASB_PKG_BYTES_MAX) is "
+			"used up, or neither can be read now");
 	} else if (s->head_sent) {
 		gate_stream_finish(s, curl_easy_strerror(code));
 	} else if (s->body_error) {

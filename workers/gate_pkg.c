@@ -342,11 +342,13 @@ static bool budget_load(struct gate_stream *s)
 bool pkg_goes_on(struct gate_stream *s, size_t n)
 {
 	struct gate_conn *c = s->conn;
+	struct err err;
 
-	if (time_boot_ms() - s->window_ms > WINDOW_LOOK_MS && !gate_stream_window(s)) {
-		s->stopped = "sealed";
-	} else if ((!c->package_known && !budget_load(s)) ||
-		   c->package_bytes + (int64_t)n > c->gate->cfg->pkg_bytes_max) {
+	if (time_boot_ms() - s->window_ms > WINDOW_LOOK_MS && !gate_stream_window(s, &err)) {
+		s->stopped = pool_strdup(s->pool, err.reason);
+	} else if (!c->package_known && !budget_load(s)) {
+		s->stopped = "gate_unavailable";
+	} else if (c->package_bytes + (int64_t)n > c->gate->cfg->pkg_bytes_max) {
 		s->stopped = "budget";
 	} else {
 		c->package_bytes += (int64_t)n;

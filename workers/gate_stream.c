@@ -19,6 +19,8 @@
 #include "queries.h"
 #include "text.h"
 
+#define UNREADABLE "the gate cannot read its policy now"
+
 void gate_egress_row(struct gate *g, const struct gate_caller *who, const char *route,
 	const char *target, bool allowed, const char *reason, uint64_t up, uint64_t down)
 {
@@ -56,15 +58,31 @@ static bool caller_load(struct gate_stream *s, struct err *err)
 	return true;
 }
 
-bool gate_stream_window(struct gate_stream *s)
+bool gate_stream_window(struct gate_stream *s, struct err *err)
 {
-	struct err err;
-
 	s->window_ms = time_boot_ms();
-	if (caller_load(s, &err))
-		return !strcmp(s->who.egress, s->route->egress);
-	log_warn("box=%s %s", s->conn->box, err.msg);
-	return false;
+	if (!caller_load(s, err)) {
+		log_warn("box=%s %s", s->conn->box, err->msg);
+		(void)err_set(err, ERR_BUSY, UNREADABLE);
+		return err_advise(err, "gate_unavailable", NULL);
+	}
+	if (!strcmp(s->who.egress, s->route->egress))
+		return true;
+	(void)err_set(err, ERR_FORBIDDEN,
+		"packages come in only while a sandbox is made: name them when it is created");
+	return err_advise(err, "sealed", NULL);
+}
+
+/* May the box use the route it asked for? Errors as gate_stream_window. */
+static bool route_is_open(struct gate_stream *s, struct err *err)
+{
+	/* the stream may have been opened long ago, while the window was open */
+	if (s->route->is_package)
+		return gate_stream_window(s, err);
+	if (!strcmp(s->who.egress, s->route->egress))
+		return true;
+	(void)err_set(err, ERR_FORBIDDEN, "this box is sealed");
+	return err_advise(err, "sealed", NULL);
 }
 
 static void refuse_frame(struct gate_conn *c, uint32_t id, const char *reason, const char *message)
@@ -159,8 +177,7 @@ void gate_stream_open(struct gate_conn *c, const struct wire_frame *f)
 	}
 	s = stream_new(c, f->stream);
 	if (!caller_load(s, &err)) {
-		refuse_frame(
-			c, f->stream, "gate_unavailable", "the gate cannot read its policy now");
+		refuse_frame(c, f->stream, "gate_unavailable", UNREADABLE);
 		gate_stream_free(s);
 	} else if (json_get_text(o, "route", &route)) {
 		gate_conn_send(c, WIRE_ACCEPT, f->stream, "{}", 2);
@@ -217,11 +234,11 @@ static void answer_send(struct gate_stream *s, int status, const char *reason, c
 	CLEANUP(buf) struct buf b = BUF_INIT(4096);
 
 	(void)buf_addf(&b,
-		"HTTP/1.1 %d %s\r\nContent-Type: %s; charset=utf-8\r\nX-Gate-Reason: %s\r\n"
+		"HTTP/1.1 %d %s\r\nContent-Type: %s; charset=utf-8\r\nX-Gate-Reason: %s\r\n%s"
 		"Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
 		status, status == 200 ? "OK" : "Refused",
 		s->route && s->route->is_model ? "application/json" : "text/plain", reason,
-		strlen(body), body);
+		status == 503 ? "Retry-After: 1\r\n" : "", strlen(body), body);
 	gate_conn_send(s->conn, WIRE_DATA, s->id, b.data, b.len);
 	gate_conn_send(s->conn, WIRE_EOF, s->id, "", 0);
 }
@@ -278,14 +295,8 @@ static void request_begin(struct gate_stream *s)
 			s, 404, "no_route", "no such route; there are /git/, /model/ and /pkg/");
 		return;
 	}
-	/* the stream may have been opened long ago, while the window was open */
-	if (((s->route->is_package && !gate_stream_window(s)) ||
-		    strcmp(s->route->egress, s->who.egress) != 0) &&
-		!test_switch("opengate")) {
-		gate_stream_refuse(s, 403, "sealed",
-			s->route->is_package ? "packages come in only while a sandbox is made: "
-					       "name them when it is created"
-					     : "this box is sealed");
+	if (!route_is_open(s, &err) && !test_switch("opengate")) {
+		gate_stream_refuse(s, err.code == ERR_FORBIDDEN ? 403 : 503, err.reason, err.msg);
 		return;
 	}
 	if (s->route->is_model && !gate_secret_load(s, &err)) {

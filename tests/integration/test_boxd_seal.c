@@ -26,7 +26,8 @@ static void test_probe_asks_the_gate(void **state)
 		const char *status; /* NULL: REFUSE; "": it hangs up */
 		const char *gate;
 		bool sealed;
-	} rows[] = {{NULL, "refused: 403", true}, {"HTTP/1.1 403 Forbidden", "refused: 403", true},
+	} rows[] = {{NULL, "refused: 503", true}, {"HTTP/1.1 403 Forbidden", "refused: 403", true},
+		{"HTTP/1.1 503 Refused", "refused: 503", true},
 		{"HTTP/1.1 200 OK", "answered: 2xx", false},
 		{"HTTP/1.1 404 Not Found", "answered: 4xx", false},
 		{"HTTP/1.1 502 Bad Gateway", "answered: 5xx", false}, {"", "no answer", false}};

@@ -185,6 +185,35 @@ static void the_end_of_the_window_ends_streams(void **state)
 	gate_peer_close(&p);
 }
 
+/* What is allowed cannot be read: nothing comes in, and clients are told to ask again. */
+static void without_a_database_it_is_not_now(void **state)
+{
+	struct wire_frame f;
+	struct gate_peer p;
+	const char *a;
+
+	(void)state;
+	egress_set("packages");
+	gate_peer_open(&p, dir, GATE_UID);
+	gate_peer_say(&p, WIRE_OPEN, S(1), "{\"route\":\"/pkg\"}");
+	assert_true(gate_peer_next(&p, &f));
+	assert_int_equal(f.type, WIRE_ACCEPT);
+	testdb_shut_out("asb_gate");
+	gate_peer_say(&p, WIRE_DATA, S(1), GET("/pkg/pypi/simple/asb-greeting/"));
+	a = gate_peer_answer(&p, pool, S(1), NULL);
+	gate_peer_say(&p, WIRE_OPEN, S(2), "{\"route\":\"/pkg\"}");
+	assert_true(gate_peer_next(&p, &f));
+	testdb_let_in();
+	if (strncmp(a, "HTTP/1.1 503 ", 13) != 0 || !strstr(a, "\r\nRetry-After: 1\r\n") ||
+		!strstr(a, "\r\nX-Gate-Reason: gate_unavailable\r\n"))
+		fail_msg("%s", a);
+	assert_int_equal(f.type, WIRE_REFUSE);
+	assert_non_null(memmem(f.payload, f.length, "\"gate_unavailable\"", 18));
+	a = ask(&p, S(3), GET("/pkg/pypi/simple/asb-greeting/"));
+	assert_non_null(strstr(a, "HTTP/1.1 200"));
+	gate_peer_close(&p);
+}
+
 static void the_budget_ends_it(void **state)
 {
 	struct gate_peer p;
@@ -237,6 +266,7 @@ int main(void)
 		cmocka_unit_test(an_open_window_reaches_the_indexes),
 		cmocka_unit_test(a_closed_window_and_a_run_reach_none),
 		cmocka_unit_test(the_end_of_the_window_ends_streams),
+		cmocka_unit_test(without_a_database_it_is_not_now),
 		cmocka_unit_test(the_budget_ends_it),
 		cmocka_unit_test(a_silent_index_is_given_up),
 	};

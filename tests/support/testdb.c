@@ -170,6 +170,21 @@ int64_t testdb_i64(const char *fmt, ...)
 	return v;
 }
 
+/* Of this database alone, since the role is that of other tests too; superusers are not counted. */
+void testdb_shut_out(const char *role)
+{
+	make();
+	admin("ALTER", database, "CONNECTION LIMIT 0");
+	testdb_exec("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = "
+		    "'%s' AND datname = current_database()",
+		role);
+}
+
+void testdb_let_in(void)
+{
+	admin("ALTER", database, "CONNECTION LIMIT -1");
+}
+
 int64_t testdb_try(const char *role, int64_t account, const char *sql, char state[6])
 {
 	char begin[128];

@@ -21,6 +21,10 @@ const char *testdb_empty(void);
 void testdb_exec(const char *fmt, ...) PRINTF(1, 2);
 int64_t testdb_i64(const char *fmt, ...) PRINTF(1, 2);
 const char *testdb_text(const char *fmt, ...) PRINTF(1, 2);
+/* The role's connections to this database end, and nobody but the superuser gets a new one until
+ * testdb_let_in. */
+void testdb_shut_out(const char *role);
+void testdb_let_in(void);
 /* As a role, with app.account_id set if account > 0, in a transaction that is rolled back: rows
  * affected or returned, or -1 with the SQLSTATE in state. */
 int64_t testdb_try(const char *role, int64_t account, const char *sql, char state[6]);

@@ -104,8 +104,10 @@ enum wire_type {
 	WIRE_ACK_EXIT, /* runner -> shim -> box: the EXIT of this stream is committed; forget it */
 	WIRE_OPEN,     /* box -> gate: {"route":"/git/.."} or {"host":"..","port":N} */
 	WIRE_ACCEPT,   /* gate -> box: {} */
-	WIRE_REFUSE,  /* gate -> box: {"reason":"..","message":".."}; also ends a stream in error */
-	WIRE_DATA,    /* both ways on egress and tar streams: bytes, under CREDIT */
+	WIRE_REFUSE,   /* gate -> box: {"reason":"..","message":".."}; also ends a stream in error.
+			* gate_down, gate_unavailable, limit, too_fast, too_many_streams pass in a
+			* moment: boxd makes them a 503, all others a 403 */
+	WIRE_DATA,     /* both ways on egress and tar streams: bytes, under CREDIT */
 	WIRE_TAR_IN,  /* host -> box on a fresh stream: {"path":"/workspace/x","user":"agent"}; then
 		       * DATA.., EOF; answered by DONE or ERROR naming the entry. With "name",
 		       * "mode" and "text": that one file, into a folder of boxd's or the user's

@@ -1,7 +1,8 @@
 /*
  * The box's way out: an HTTP proxy on 127.0.0.1 that knows no policy. It reads one request head,
  * turns it into an OPEN for the gate (a named route, a CONNECT, an absolute URL) and relays bytes
- * under credit. What the gate refuses is said to the program as a 403 with the reason.
+ * under credit. What the gate refuses is said to the program as a 403 with the reason; what it only
+ * cannot do now as a 503, after which clients ask again.
  */
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -87,9 +88,9 @@ static void conn_arm(struct conn *c)
 static void answer(struct conn *c, int status, const char *phrase, const char *text)
 {
 	(void)buf_addf(&c->down,
-		"HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
+		"HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\n%s"
 		"Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
-		status, phrase, strlen(text), text);
+		status, phrase, status == 503 ? "Retry-After: 1\r\n" : "", strlen(text), text);
 	c->state = CONN_ANSWER;
 	c->down_eof = true;
 }
@@ -263,6 +264,18 @@ void egress_listen(struct boxd *b)
 	b->egress_watch = loop_add_fd(b->loop, fd, EPOLLIN, conn_accept, b);
 }
 
+/* Is it over in a moment, whatever the policy says? The words are those of shim and gate. */
+static bool reason_passes(const char *reason)
+{
+	static const char *const words[] = {
+		"gate_down", "gate_unavailable", "limit", "too_fast", "too_many_streams"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(reason, words[i]))
+			return true;
+	return false;
+}
+
 static void refuse(struct conn *c, const struct wire_frame *f)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
@@ -281,12 +294,20 @@ static void refuse(struct conn *c, const struct wire_frame *f)
 		if (!boxjson_text(in, "message", "", &message, &ignored))
 			message = "";
 	}
-	(void)buf_addf(&text,
-		"The policy of this box refused the connection (%.64s). %.2048s\n"
-		"To ask for it: asb-ask \"please allow ...\", or add the host to the run's allowed "
-		"hosts.\n",
-		reason, message);
-	answer(c, 403, "Forbidden", text.data);
+	if (reason_passes(reason)) {
+		(void)buf_addf(&text,
+			"The gate cannot take the connection now (%.64s). %.2048s\n"
+			"Try again in a moment.\n",
+			reason, message);
+		answer(c, 503, "Service Unavailable", text.data);
+	} else {
+		(void)buf_addf(&text,
+			"The policy of this box refused the connection (%.64s). %.2048s\n"
+			"To ask for it: asb-ask \"please allow ...\", or add the host to the run's "
+			"allowed hosts.\n",
+			reason, message);
+		answer(c, 403, "Forbidden", text.data);
+	}
 	(void)down_write(c);
 }
 

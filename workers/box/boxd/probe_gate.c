@@ -33,7 +33,8 @@ struct gate_ask {
 	struct buf heard;
 };
 
-/* 403 is the gate's no, or boxd's own where there is no gate at all. */
+/* 403 is the gate's no; 503 is boxd's own where there is no gate at all, and the gate's where it
+ * cannot read what is allowed: nothing comes in then either. */
 static bool refuses(const char *heard, const char **said)
 {
 	static const struct {
