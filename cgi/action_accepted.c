@@ -4,14 +4,20 @@
  * request as to an MCP call.
  */
 #include "action.h"
+#include "log.h"
 #include "mcp_result.h"
 #include "queries.h"
 #include "wait_kinds.h"
 
 static bool read_it(struct call *c, const struct wait_ask *ask, struct err *err)
 {
-	return call_json(c, 202, ask->reads ? ask->kind->seen : ask->kind->read,
-		ARGS(db_text(ask->name), db_i64(c->caller.account_id)), ask->kind->what, err);
+	if (call_json(c, 202, ask->reads ? ask->kind->seen : ask->kind->read,
+		    ARGS(db_text(ask->name), db_i64(c->caller.account_id)), ask->kind->what, err))
+		return true;
+	if (err->code != ERR_NOT_FOUND)
+		log_warn("web rq=%s accepted: %s", c->rq->id, err->msg);
+	wait_err_unread(ask->kind, ask->name, err);
+	return false;
 }
 
 static bool accepted(struct call *c, const void *input, struct err *err)

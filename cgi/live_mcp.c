@@ -71,50 +71,23 @@ static bool event_send(struct conn *c, const char *json)
 	return !b.failed && conn_send(c, b.data, b.len);
 }
 
-/* The action was done, and only its state is not to be had: a model must not do it again. */
-static void err_unread(const struct wait *w, const struct err *why, struct err *out)
-{
-	char fix[sizeof(out->fix)];
-
-	(void)err_set(
-		out, why->code, "%s %s: its state cannot be read just now", w->kind->what, w->name);
-	(void)snprintf(fix, sizeof(fix),
-		w->kind == &wait_kinds[WAIT_RUN]
-			? "It was begun and goes on: call status with session=%s."
-			: "It was begun: ask for %s again in a moment.",
-		w->name);
-	(void)err_advise(out, "unread", fix);
-}
-
 bool mcp_wait_answer(struct wait *w, int status, const char *json, const struct err *why)
 {
 	const struct mcp_call *call = &w->mcp->call;
 	struct pool *pool = w->mcp->pool;
-	struct err unread;
-	const char *answer;
+	const char *answer = json ? mcp_result(pool, call, status, json)
+				  : mcp_result_err(pool, call, why, w->request_id);
 
-	if (json) {
-		answer = mcp_result(pool, call, status, json);
-	} else {
-		if (why->code == ERR_BUSY || why->code == ERR_INTERNAL) {
-			err_unread(w, why, &unread);
-			unread.code = ERR_BUSY;
-			why = &unread;
-		}
-		answer = mcp_result_err(pool, call, why, w->request_id);
-	}
 	return event_send(&w->conn, answer) && conn_end(&w->conn);
 }
 
 bool mcp_wait_refuse(struct live *live, const struct live_request *lr, struct conn *c,
-	const struct err *err, bool *sent)
+	const char *text, const struct err *err, bool *sent)
 {
-	struct wait_ask ask;
 	struct mcp_call call;
 	struct err unused;
 
-	if (!lr->rq.query || !wait_ask_parse(lr->rq.pool, lr->rq.query, &ask, &unused) ||
-		!ask.mcp || !mcp_call_parse(lr->rq.pool, ask.mcp, &call, &unused))
+	if (!text || !mcp_call_parse(lr->rq.pool, text, &call, &unused))
 		return false;
 	*sent = live_answer(live, c, 200, mcp_result_err(lr->rq.pool, &call, err, lr->rq.id));
 	return true;

@@ -124,12 +124,19 @@ static const struct conn_events refused_events = {refused_gone, refused_drained}
 void live_refuse(struct live *live, const struct live_request *lr, int fd, const struct err *err)
 {
 	struct conn *c = mem_alloc(sizeof(*c));
-
+	struct err why = *err, unused;
+	const char *mcp = NULL;
+	struct wait_ask ask;
 	bool sent;
 
 	conn_init(c, live->loop, &live->nconns, fd, lr->id, &refused_events);
-	if (!mcp_wait_refuse(live, lr, c, err, &sent))
-		sent = live_answer_err(live, c, lr->rq.id, lr->retry_s, err);
+	if (lr->rq.query && !strcmp(lr->rq.path, "/internal/wait") &&
+		wait_ask_parse(lr->rq.pool, lr->rq.query, &ask, &unused)) {
+		wait_err_unread(ask.kind, ask.name, &why);
+		mcp = ask.mcp;
+	}
+	if (!mcp_wait_refuse(live, lr, c, mcp, &why, &sent))
+		sent = live_answer_err(live, c, lr->rq.id, lr->retry_s, &why);
 	if (!sent)
 		refused_gone(c);
 }

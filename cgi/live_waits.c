@@ -75,6 +75,7 @@ static void wait_answer(struct wait *w, bool boundary, const char *json, const s
 			json = result_text(&res, 0, 0);
 		} else {
 			log_warn("live rq=%s wait: %s", w->request_id, err.msg);
+			wait_err_unread(w->kind, w->name, &err);
 			why = &err;
 		}
 	}

@@ -41,6 +41,7 @@ bool mcp_wait_answer(struct wait *w, int status, const char *json, const struct 
 /* The callback of a timer: tells each who waits how far it is. */
 struct loop;
 void mcp_waits_beat(struct loop *loop, uint32_t events, void *arg);
-/* Answers an MCP call that never became a wait. False: it is none. */
+/* Answers an MCP call (the redirect's `mcp`, or NULL) that never became a wait. False: it is none.
+ */
 bool mcp_wait_refuse(struct live *live, const struct live_request *lr, struct conn *c,
-	const struct err *err, bool *sent);
+	const char *text, const struct err *err, bool *sent);

@@ -3,6 +3,7 @@
  */
 #include "wait_kinds.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "queries.h"
@@ -102,4 +103,19 @@ bool wait_ask_parse(struct pool *pool, const char *query, struct wait_ask *out, 
 
 	return field_from_query(wait_fields, WAIT_FIELDS, query, pool, &in, err) &&
 	       wait_ask_take(&in, out, err);
+}
+
+void wait_err_unread(const struct wait_kind *kind, const char *name, struct err *err)
+{
+	char fix[sizeof(err->fix)];
+
+	if (err->code != ERR_BUSY && err->code != ERR_TIMEOUT && err->code != ERR_INTERNAL)
+		return;
+	(void)err_set(err, ERR_BUSY, "%s %s: its state cannot be read just now", kind->what, name);
+	(void)snprintf(fix, sizeof(fix),
+		kind == &wait_kinds[WAIT_RUN]
+			? "It was begun and goes on: call status with session=%s."
+			: "It was begun: ask for %s again in a moment.",
+		name);
+	(void)err_advise(err, "unread", fix);
 }

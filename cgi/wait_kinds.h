@@ -52,3 +52,7 @@ struct wait_ask {
 bool wait_ask_take(const struct wait_input *in, struct wait_ask *out, struct err *err) NODISCARD;
 bool wait_ask_parse(
 	struct pool *pool, const char *query, struct wait_ask *out, struct err *err) NODISCARD;
+/* The rows of what is waited for could not be read, which such errors (busy, timeout, internal) say
+ * with "send it again": but it was committed, and a model that sends it again has it done twice.
+ * They become one that says so, and what to ask instead. Other errors are left as they are. */
+void wait_err_unread(const struct wait_kind *kind, const char *name, struct err *err);

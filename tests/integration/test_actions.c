@@ -383,18 +383,30 @@ static void test_errors_show_no_internals(void **state)
 	static const char *const inner[] = {
 		"sql", "SQL", "relation", "libpq", "socket", "asb_web", "select", "/tmp", ".c:"};
 	CLEANUP(pool) struct pool *pool = pool_new();
-	struct answer a;
+	struct answer a, accepted;
 
 	(void)state;
+	/* what was prepared before knows a view by its number */
+	testdb_shut_out("asb_web");
+	testdb_let_in();
 	testdb_exec("ALTER TABLE hosts RENAME TO hosts_gone");
 	testdb_exec("ALTER TABLE runs RENAME TO runs_gone");
+	testdb_exec("ALTER VIEW run_view RENAME TO run_view_gone");
+	accepted = testweb_operator(pool, "GET", "/accepted.json?run=run-begun", NULL);
 	a = testweb_operator(pool, "GET", "/fleet.json", NULL);
 	testdb_exec("ALTER TABLE hosts_gone RENAME TO hosts");
 	testdb_exec("ALTER TABLE runs_gone RENAME TO runs");
+	testdb_exec("ALTER VIEW run_view_gone RENAME TO run_view");
 	assert_int_equal(a.status, 500);
 	assert_string_equal(testweb_get(pool, &a, "error.code"), "internal");
-	for (size_t i = 0; i < COUNT(inner); i++)
+	/* what was committed is not to be sent again */
+	assert_int_equal(accepted.status, 503);
+	assert_string_equal(testweb_get(pool, &accepted, "error.fix"),
+		"It was begun and goes on: call status with session=run-begun.");
+	for (size_t i = 0; i < COUNT(inner); i++) {
 		assert_null(strstr(a.body, inner[i]));
+		assert_null(strstr(accepted.body, inner[i]));
+	}
 	testdb_exec("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = "
 		    "'asb_web'"
 		    " AND datname = current_database()");

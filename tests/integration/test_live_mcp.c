@@ -126,6 +126,27 @@ static void answered(
 	fcgiclient_close(c);
 }
 
+/* The same of a call that never became a wait: plain JSON. */
+static void refused(struct fcgiclient *c, const char *id, const char *begins, const char *has)
+{
+	CLEANUP(json) struct json_object *answer = NULL;
+	const char *body, *text;
+	char member[64];
+	struct err err;
+
+	assert_true(fcgiclient_finish(c, LIVE_MS));
+	assert_int_equal(fcgiclient_status(c), 200);
+	assert_string_equal(fcgiclient_header(c, "Content-Type"), "application/json");
+	body = fcgiclient_body(c);
+	(void)snprintf(member, sizeof(member), "\"id\":%s,", id);
+	assert_non_null(strstr(body, member));
+	assert_true(json_parse(body, strlen(body), &answer, &err));
+	text = text_of(answer);
+	if (strncmp(text, begins, strlen(begins)) != 0 || !strstr(text, has))
+		fail_msg("does not begin with %s or has no %s: %s", begins, has, text);
+	fcgiclient_close(c);
+}
+
 static void test_answers_at_the_boundary(void **state)
 {
 	static const struct {
@@ -271,10 +292,7 @@ static void test_errors_are_answers(void **state)
 		"deadline_at, expires_at, purpose, language, egress) VALUES (%lld, 'box-mcp', "
 		"'base', 's', 1, 1, 1, now(), now(), 'sandbox', 'python', 'sealed') RETURNING id",
 		(long long)account);
-	CLEANUP(json) struct json_object *answer = NULL;
-	const char *body;
 	struct fcgiclient c;
-	struct err err;
 
 	(void)state;
 	call_open(&c, "box=box-mcp", "create_sandbox", "1", NULL, WAIT_MS);
@@ -282,16 +300,8 @@ static void test_errors_are_answers(void **state)
 	testdb_exec("UPDATE boxes SET state = 'failed', reason = 'network_leak' WHERE id = %lld",
 		(long long)box);
 	answered(&c, "1", true, "error:upstream", "network_leak");
-	/* one that never becomes a wait is told by plain JSON */
 	call_open(&c, "run=run-nowhere", "status", "\"x\"", NULL, WAIT_MS);
-	assert_true(fcgiclient_finish(&c, LIVE_MS));
-	assert_int_equal(fcgiclient_status(&c), 200);
-	assert_string_equal(fcgiclient_header(&c, "Content-Type"), "application/json");
-	body = fcgiclient_body(&c);
-	assert_true(json_parse(body, strlen(body), &answer, &err));
-	assert_int_equal(strncmp(text_of(answer), "error:not_found", 15), 0);
-	assert_non_null(strstr(body, "\"id\":\"x\""));
-	fcgiclient_close(&c);
+	refused(&c, "\"x\"", "error:not_found", "run-nowhere");
 	/* no call of ours: as every wrong wait */
 	livesite_get(&site, &c, "/internal/wait?run=run-late&wait_ms=1&mcp=e30", NULL);
 	assert_true(fcgiclient_finish(&c, LIVE_MS));
@@ -324,10 +334,7 @@ static void test_client_gone(void **state)
 		0);
 }
 
-/* Of this database alone, and not for superusers: the role is everybody's. */
-#define LIMIT(n)                                                            \
-	"DO $$BEGIN EXECUTE format('ALTER DATABASE %%I CONNECTION LIMIT " n \
-	"', current_database()); END$$"
+#define UNREAD(name) "error:busy run " name ": its state cannot be read just now"
 
 static bool listens(void)
 {
@@ -335,7 +342,8 @@ static bool listens(void)
 			  "'asb-live listen' AND datname = current_database()") > 0;
 }
 
-/* The deadline comes while nothing can be read: that is said, with what to call. */
+/* The deadline comes while nothing can be read, or the call does: that is said, with what to call.
+ */
 static void test_no_database(void **state)
 {
 	struct fcgiclient c;
@@ -345,11 +353,11 @@ static void test_no_database(void **state)
 	(void)livesite_run("run-unread", account);
 	call_open(&c, "run=run-unread", "status", "1", "5", 1500);
 	head_came(&c);
-	testdb_exec(LIMIT("0"));
-	testdb_exec("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = "
-		    "'asb_live' AND datname = current_database()");
-	answered(&c, "1", true, "error:busy", "call status with session=run-unread");
-	testdb_exec(LIMIT("-1"));
+	testdb_shut_out("asb_live");
+	answered(&c, "1", true, UNREAD("run-unread"), "call status with session=run-unread");
+	call_open(&c, "run=run-unread", "delegate", "2", NULL, WAIT_MS);
+	refused(&c, "2", UNREAD("run-unread"), "call status with session=run-unread");
+	testdb_let_in();
 	call_open(&c, "run=run-unread", "status", "1", "5", 1);
 	answered(&c, "1", false, "run:queued", "");
 	/* the connection that listens comes back in its own time: who counts, counts it */
@@ -357,6 +365,24 @@ static void test_no_database(void **state)
 	while (!listens() && time_boot_ms() < until)
 		(void)usleep(10000);
 	assert_true(listens());
+}
+
+/* Nor is it to be sent again where the statement takes longer than it may. */
+static void test_slow_database(void **state)
+{
+	CLEANUP(db) struct db *db = testdb_open(TESTDB_SUPER);
+	struct fcgiclient c;
+	struct err err;
+
+	(void)state;
+	(void)livesite_run("run-slow", account);
+	call_open(&c, "run=run-slow", "delegate", "1", NULL, 1500);
+	head_came(&c);
+	assert_true(db_exec(db, "BEGIN; LOCK TABLE runs", &err));
+	answered(&c, "1", true, UNREAD("run-slow"), "call status with session=run-slow");
+	call_open(&c, "run=run-slow", "delegate", "2", NULL, WAIT_MS);
+	refused(&c, "2", UNREAD("run-slow"), "call status with session=run-slow");
+	assert_true(db_exec(db, "ROLLBACK", &err));
 }
 
 /* Last: it ends the program, and starts another for stop(). */
@@ -399,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_errors_are_answers),
 		cmocka_unit_test(test_client_gone),
 		cmocka_unit_test(test_no_database),
+		cmocka_unit_test(test_slow_database),
 		cmocka_unit_test(test_sigterm_answers_a_hundred),
 	};
 

@@ -280,6 +280,24 @@ static void test_looks_without_being_told(void **state)
 	livesite_start(&site, 15000, RESCAN_NEVER);
 }
 
+/* What was committed is not to be sent again because its rows cannot be read just now. */
+static void test_unread_is_not_to_be_done_again(void **state)
+{
+	CLEANUP(db) struct db *db = testdb_open(TESTDB_SUPER);
+	const int64_t run = livesite_run("run-locked", account);
+	struct fcgiclient c;
+	struct err err;
+
+	(void)state;
+	wait_open_at(&c, "run", run, 1500, 1);
+	assert_false(fcgiclient_finish(&c, 100));
+	assert_true(db_exec(db, "BEGIN; LOCK TABLE runs", &err));
+	answered(&c, 503, "It was begun and goes on: call status with session=run-locked.");
+	livesite_get(&site, &c, "/internal/wait?run=run-locked&wait_ms=50000", NULL);
+	answered(&c, 503, "It was begun and goes on: call status with session=run-locked.");
+	assert_true(db_exec(db, "ROLLBACK", &err));
+}
+
 static void refused(const char *url, int status)
 {
 	struct fcgiclient c;
@@ -370,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_time_over_is_202),
 		cmocka_unit_test(test_waits_for_an_exec),
 		cmocka_unit_test(test_looks_without_being_told),
+		cmocka_unit_test(test_unread_is_not_to_be_done_again),
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_many_waits_for_one_run),
 		cmocka_unit_test(test_sigterm_answers_everybody),
