@@ -24,6 +24,9 @@
 
 #define OUT_MAX (256u << 20)
 #define ROUND_MS 1000 /* the longest rest of the loop */
+/* For the client's answer to roots/list, which may wait for a person or a busy machine: half of
+ * what the most impatient client gives a call. */
+#define ROOTS_WAIT_MS 30000
 #define FDS_MAX (2 + BRIDGE_CALLS_MAX)
 #define INVALID_REQUEST (-32600)
 
@@ -33,7 +36,8 @@ void bridge_init(struct bridge *b, struct pool *pool, int out_fd, int64_t patien
 	*b = (struct bridge){.pool = pool,
 		.multi = curl_multi_init(),
 		.out_fd = out_fd,
-		.patience_ms = patience_ms};
+		.patience_ms = patience_ms,
+		.roots_wait_ms = ROOTS_WAIT_MS};
 	if (!b->multi)
 		abort();
 	buf_init(&b->in, BRIDGE_LINE_MAX);
@@ -139,7 +143,16 @@ void bridge_call_end(struct bridge_call *c)
 	pool_free(c->pool);
 }
 
-/* Calls may end while the list is gone through: it is gone through anew after each. */
+/* Calls may end while the list is gone through: it is gone through anew after each one that
+ * these two name. */
+static struct bridge_call *call_rootless(struct bridge *b, int64_t now)
+{
+	for (struct bridge_call *c = b->calls; c; c = c->next)
+		if (c->roots_until_ms && c->roots_until_ms <= now)
+			return c;
+	return NULL;
+}
+
 static struct bridge_call *call_due(struct bridge *b, int64_t now)
 {
 	for (struct bridge_call *c = b->calls; c; c = c->next)
@@ -167,10 +180,8 @@ static void calls_look(struct bridge *b)
 	}
 	while ((c = call_due(b, now)))
 		bridge_send(c);
-	if (b->roots_asked && !b->roots_known && now >= b->roots_until_ms) {
-		b->roots_known = true;
-		bridge_local_roots(b);
-	}
+	while ((c = call_rootless(b, now)))
+		bridge_local_rootless(c);
 }
 
 /* false: the client has gone. */

@@ -51,7 +51,7 @@ struct bridge_call {
 	pid_t shipper;
 	int shipped; /* its answer comes here; -1: none */
 	struct buf ship_reply;
-	bool wants_roots; /* waits for the client's answer to roots/list */
+	int64_t roots_until_ms; /* so long it waits for the client's answer to roots/list; 0: not */
 };
 
 struct bridge {
@@ -63,13 +63,13 @@ struct bridge {
 	bool in_skips; /* the rest of a line that was too long */
 	int out_fd;
 	bool ended;
-	int64_t patience_ms; /* how long a site may be away */
+	int64_t patience_ms;   /* how long a site may be away */
+	int64_t roots_wait_ms; /* how long a call waits for the answer to roots/list */
 	/* what a legacy client said in initialize */
 	const char *legacy_version;
 	bool has_roots;
 	/* its answer to roots/list */
 	bool roots_asked, roots_known;
-	int64_t roots_until_ms;
 	const char *root; /* NULL: it named none */
 };
 
@@ -104,8 +104,11 @@ const char *bridge_root_path(struct pool *pool, const char *uri);
 bool bridge_local_begin(struct bridge_call *c);
 /* The tools as the site lists them, with what this machine adds; NULL: nothing to add. */
 const char *bridge_local_tools(struct bridge_call *c, const char *answer, size_t n);
-/* Goes on with a call that waited for the client's roots. */
+/* Goes on with the calls that waited for the client's roots. */
 void bridge_local_roots(struct bridge *b);
+/* The client has not said in time which it has: the call fails, since any other directory could be
+ * the wrong one. What it says later is for the next call. */
+void bridge_local_rootless(struct bridge_call *c);
 /* The process said its last: the call goes to the site with what was uploaded, or ends. */
 void bridge_local_shipped(struct bridge_call *c);
 /* The directory that is open, by WORKSPACE_DIR, CLAUDE_PROJECT_DIR, the client's root, our own;

@@ -20,8 +20,6 @@
 #include "pool.h"
 #include "text.h"
 
-#define ROOTS_WAIT_MS 3000 /* a client that does not say has none */
-
 /* The arguments that this machine adds, and to which tool. */
 static const struct addition {
 	const char *tool, *name, *only; /* only: its one value */
@@ -201,22 +199,30 @@ bool bridge_local_begin(struct bridge_call *c)
 	}
 	if (c->version || !b->has_roots || b->roots_known || told_directory())
 		return ship(c);
-	c->wants_roots = true;
-	if (!b->roots_asked) {
+	c->roots_until_ms = time_boot_ms() + b->roots_wait_ms;
+	if (!b->roots_asked)
 		bridge_put(b, ask, sizeof(ask) - 1);
-		b->roots_asked = true;
-		b->roots_until_ms = time_boot_ms() + ROOTS_WAIT_MS;
-	}
+	b->roots_asked = true;
 	return true;
+}
+
+void bridge_local_rootless(struct bridge_call *c)
+{
+	struct err err;
+
+	(void)err_set(&err, ERR_TIMEOUT, "the client has not said yet which directory is open");
+	(void)err_advise(&err, "no_roots",
+		"Call again, or ask the person to set WORKSPACE_DIR to it for this server.");
+	(void)fail(c, &err);
 }
 
 void bridge_local_roots(struct bridge *b)
 {
 	for (struct bridge_call *c = b->calls, *next; c; c = next) {
 		next = c->next;
-		if (!c->wants_roots)
+		if (!c->roots_until_ms)
 			continue;
-		c->wants_roots = false;
+		c->roots_until_ms = 0;
 		(void)ship(c);
 	}
 }

@@ -3,6 +3,13 @@
  */
 #include "bridgerig.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -133,6 +140,8 @@ void bridgerig_start(struct bridgerig *r, int64_t patience_ms)
 		(void)close(in[1]);
 		(void)close(r->site.listener);
 		bridge_init(&b, pool, out[1], patience_ms);
+		if (r->roots_wait_ms)
+			b.roots_wait_ms = r->roots_wait_ms;
 		ok = bridge_run(&b, in[0], signals[0], &err);
 		bridge_done(&b);
 		_exit(ok ? 0 : 1);
@@ -143,6 +152,12 @@ void bridgerig_start(struct bridgerig *r, int64_t patience_ms)
 	r->in = in[1];
 	r->signals = signals[1];
 	r->out = out[0];
+}
+
+void bridgerig_begin(struct bridgerig *r)
+{
+	bridgerig_site(r);
+	bridgerig_start(r, 20000);
 }
 
 int bridgerig_setup(void **state)
@@ -206,6 +221,33 @@ char *bridgerig_next(struct bridgerig *r)
 	line = mem_strdup(r->lines.data);
 	buf_shift(&r->lines, (size_t)(end + 1 - r->lines.data));
 	return line;
+}
+
+struct json_object *bridgerig_parsed(struct bridgerig *r, char **raw)
+{
+	char *line = bridgerig_next(r);
+	struct json_object *o = NULL;
+	struct err err;
+
+	assert_non_null(line);
+	if (!json_parse(line, strlen(line), &o, &err))
+		fail_msg("%s: %s", err.msg, line);
+	*raw = line;
+	return o;
+}
+
+void bridgerig_has(const char *raw, const char *text)
+{
+	if (!strstr(raw, text))
+		fail_msg("no %s in %s", text, raw);
+}
+
+void bridgerig_expect(struct bridgerig *r, const char *text)
+{
+	CLEANUP(free) char *raw = NULL;
+	CLEANUP(json) struct json_object *o = bridgerig_parsed(r, &raw);
+
+	bridgerig_has(raw, text);
 }
 
 bool bridgerig_ended(struct bridgerig *r)
