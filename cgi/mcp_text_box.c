@@ -145,6 +145,11 @@ static void say_partial(struct mcp_text *t, const char *op)
 		(void)buf_adds(&t->next,
 			"This is not all of it: call read_file for a file that is named above, or "
 			"get_files for all of them.");
+	else if (!strcmp(op, "read") || !strcmp(op, "list"))
+		(void)buf_addf(&t->next,
+			"Its middle is left out here: call the same tool with the same offset and "
+			"%s.",
+			strcmp(op, "read") ? "limit=50" : "max_bytes=6000");
 	else
 		(void)buf_adds(&t->next,
 			"This is not all of it: call the same tool with a longer path"
@@ -157,7 +162,7 @@ static void say_look_next(struct mcp_text *t, struct json_object *look, const ch
 
 	if (strcmp(text_of(look, "state", ""), "done") != 0)
 		(void)buf_adds(&t->next, "It is not there yet: call the same tool again.");
-	else if (json_get_i64(look, "next_offset", &n))
+	else if (json_get_i64(look, "next_offset", &n) && !mcp_text_is_cut(t))
 		(void)buf_addf(
 			&t->next, "There is more: call the same tool with offset=%" PRId64 ".", n);
 	else if (!strcmp(op, "get"))

@@ -101,16 +101,22 @@ static bool warm_failed(const struct boxlink_exit *e, struct err *err)
  * holds it, and so do the clones. */
 static bool shell_begin(struct making *m, struct boxlink *l, struct err *err)
 {
-	static const char *const flush[] = {"/bin/sync", NULL};
+	static const char *const flush[] = {"/bin/sync", NULL}, *const look[] = {"/bin/sh", "-c",
+									"test -x /bin/bash", NULL};
 	const struct agent *agent = agent_find("script");
 	const struct agent_start start = {.pool = m->pool};
 	CLEANUP(json) struct json_object *o = json_new_object();
-	CLEANUP(boxlink_exit) struct boxlink_exit ended = {0}, flushed = {0};
+	CLEANUP(boxlink_exit) struct boxlink_exit looked = {0}, ended = {0}, flushed = {0};
 	struct json_object *argv = json_new_array();
 
+	json_add(o, "argv", argv);
+	/* an image of a person's own may have none */
+	if (!boxlink_exec(l, WARM_STREAM + 7, "agent", look, WARM_MS, &looked, err))
+		return err_wrap(err, "warm up");
+	if (looked.code)
+		return true;
 	for (const char *const *a = agent->argv(&start); *a; a++)
 		json_push_text(argv, *a);
-	json_add(o, "argv", argv);
 	json_add_text(o, "cwd", "/workspace");
 	json_add_text(o, "ask", agent->ask);
 	json_add_text(o, "code", agent->code);

@@ -339,6 +339,18 @@ static void test_parts_of_looks(void **state)
 			pool_printf(pool, "{\"state\":\"done\",%s}", rows[i].members));
 		assert_true(text_has_prefix(strrchr(s, '\n') + 1, rows[i].last));
 	}
+	/* a piece with a hole is asked for again, before what follows it */
+	for (int i = 0; i < 700; i++)
+		(void)buf_adds(&b, "0123456789ab\\n");
+	s = run_text(pool, "read_file",
+		pool_printf(pool,
+			"{\"state\":\"done\",\"op\":\"read\",\"next_offset\":9800,\"content\":\"%"
+			"s\"}",
+			b.data));
+	assert_non_null(strstr(s, "left out here"));
+	assert_string_equal(strrchr(s, '\n') + 1,
+		"Its middle is left out here: call the same tool with the same offset and "
+		"max_bytes=6000.");
 	/* nor where the text has no room for it, however little is missing */
 	for (int n = 60; n < 1000; n += 10) {
 		buf_reset(&b);

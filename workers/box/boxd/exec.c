@@ -101,6 +101,24 @@ static bool never_began(struct exec *e, const char *program, struct err *err)
 		oom ? "out of memory" : "killed");
 }
 
+/* Whether the child became its program, once its end of the pipe is closed: some kernels close that
+ * a moment before they take the mark away. One that was killed instead is on its way out with it.
+ */
+static bool is_begun(const struct exec *e)
+{
+	struct proc_stat p;
+
+	while (proc_stat_read(e->pid, &p) && (p.flags & PROC_NO_EXEC)) {
+		if ((p.flags & PROC_EXITING) || proc_stat_is_dead(&p))
+			return false;
+		/* its own timer ends it */
+		if (time_boot_ms() > e->started_ms + 2 * EXEC_START_MS)
+			break;
+		(void)poll(NULL, 0, 1);
+	}
+	return true;
+}
+
 /* Waits for exec (the pipe closes) or a failure report. */
 static bool started_wait(struct exec *e, int report, const char *program, struct err *err)
 {
@@ -110,7 +128,6 @@ static bool started_wait(struct exec *e, int report, const char *program, struct
 	} said = {0};
 	struct pollfd pfd = {.fd = report, .events = POLLIN};
 	ssize_t n = read(report, &said, sizeof(said));
-	struct proc_stat p;
 
 	if (n < 0 && errno == EAGAIN) {
 		if (poll(&pfd, 1, EXEC_START_MS) == 0) {
@@ -122,8 +139,7 @@ static bool started_wait(struct exec *e, int report, const char *program, struct
 	/* the pipe closes with the end of a child too, which may not be there to be waited for yet
 	 */
 	if (n != (ssize_t)sizeof(said))
-		return !proc_stat_read(e->pid, &p) || !(p.flags & PROC_NO_EXEC) ||
-		       never_began(e, program, err);
+		return is_begun(e) || never_began(e, program, err);
 	(void)waitpid(e->pid, NULL, 0);
 	said.what[sizeof(said.what) - 1] = '\0';
 	errno = said.e;

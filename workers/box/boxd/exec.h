@@ -146,6 +146,8 @@ void exec_exit_send(struct exec *e);
 /* --- group.c: everything an exec started, by cgroup or by /proc --- */
 void group_init(struct boxd *b);
 void group_done(struct boxd *b);
+/* A group of each kind before there is an exec that wants it, so that a template holds them. */
+void group_spares(struct boxd *b);
 /* e->group: a spare one, or a new one; with limits where they are not 0. */
 bool group_create(struct exec *e, int64_t memory_bytes, int64_t pids, struct err *err);
 /* Lets go of an empty group. */

@@ -47,7 +47,8 @@ struct ahead {
 	int file;	  /* the same, empty and open for writing */
 	int events;	  /* fanotify: what it says is answered by closing it */
 	struct watch *watch;
-	int held; /* its open file, where it has come to that; -1 */
+	int held;	/* its open file, where it has come to that; -1 */
+	bool had_shell; /* in a template: no run of a box has use for another */
 };
 
 /* Lets go on whoever is held. */
@@ -177,6 +178,7 @@ bool ahead_reaped(struct boxd *b, pid_t pid)
 		return false;
 	a->exec->pid = -1;
 	(void)group_signal(a->exec, SIGKILL);
+	files_remove(a->path);
 	release(a);
 	exec_forget(a->exec);
 	a->exec = NULL;
@@ -244,7 +246,7 @@ void ahead_begin(struct boxd *b)
 	struct err ignored;
 
 	/* a look would be held too, by itself */
-	if (!a || a->exec || b->looks)
+	if (!a || a->exec || b->looks || (a->had_shell && shell_is(&a->next.rq)))
 		return;
 	kind_keep(&a->begun, &a->next.rq, a->next.rq.code);
 	if (file_make(a, &ignored)) {
@@ -253,11 +255,16 @@ void ahead_begin(struct boxd *b)
 		if (shell_is(&rq)) {
 			shell_env(a->begun.pool, &rq, b->run_dir);
 			rq.code = NULL; /* it comes with the request that takes it */
+			a->had_shell = true;
 		}
 		a->exec = exec_launch(b, 0, &rq, a->begun.pool, &ignored);
 	}
-	if (a->exec)
+	if (a->exec) {
+		/* the steps before the script find a group that is there, as ever */
+		if (shell_is(&a->begun.rq))
+			group_spares(b);
 		return;
+	}
 	files_remove(a->path);
 	release(a);
 }
@@ -294,6 +301,12 @@ static bool code_put(struct ahead *a, struct pool *pool, const struct exec_reque
 	return !ftruncate(a->file, 0) && pwrite(a->file, text, n, 0) == (ssize_t)n;
 }
 
+/* Is it the script that a shell is held for? */
+static bool is_its_script(const struct ahead *a, const struct exec_request *rq)
+{
+	return a && a->exec && rq->argv[1] && !strcmp(rq->argv[1], a->begun.rq.code);
+}
+
 struct exec *ahead_take(struct boxd *b, uint32_t stream, const struct exec_request *rq)
 {
 	CLEANUP(pool) struct pool *pool = pool_new();
@@ -301,8 +314,9 @@ struct exec *ahead_take(struct boxd *b, uint32_t stream, const struct exec_reque
 	struct exec *e;
 
 	if (!can_be(b, rq)) {
-		/* an agent that is talked to is no shell's: steps before either go on beside it */
-		if (is_drive(rq) && rq->wants_stdin)
+		/* an agent that is talked to, or a script that came before its EXEC, is begun as
+		 * ever, and nothing waits beside it; the steps that place a tree go on beside it */
+		if (is_drive(rq) && (rq->wants_stdin || is_its_script(a, rq)))
 			ahead_drop(b);
 		return NULL;
 	}

@@ -140,13 +140,13 @@ static bool group_make(struct boxd *b, bool driver, struct exec_group *g, struct
 	return false;
 }
 
-/* One of each kind before there is an exec, so that a template holds them. */
-static void spares_make(struct boxd *b)
+void group_spares(struct boxd *b)
 {
 	struct err ignored;
 
-	for (int i = 0; i < 2; i++)
-		(void)!group_make(b, i == 1, &b->spare_groups[i], &ignored);
+	for (int i = 0; i < 2 && b->cgroup[0]; i++)
+		if (!b->spare_groups[i].path[0])
+			(void)!group_make(b, i == 1, &b->spare_groups[i], &ignored);
 }
 
 void group_init(struct boxd *b)
@@ -177,7 +177,7 @@ void group_init(struct boxd *b)
 		(void)snprintf(text, sizeof(text), "%d", BOX_PIDS);
 		(void)file_put(part, "pids.max", text);
 	}
-	spares_make(b);
+	group_spares(b);
 }
 
 /* The larger of what the kernel says in the file of both parts; -1: no limit, or no such file. */
