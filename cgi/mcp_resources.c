@@ -86,6 +86,7 @@ static bool add_lines(
 	json_add_i64(args, "limit", LOG_LINES);
 	if (!mcp_read(m, "log", args, &log))
 		return false;
+	(void)json_get_i64(log, "total_lines", total);
 	lines = json_get(log, "lines");
 	for (size_t i = 0; i < json_count(lines); i++) {
 		const char *text = "";
@@ -98,7 +99,6 @@ static bool add_lines(
 		(void)json_get_i64(json_at(lines, i), "n", from);
 		++*from;
 	}
-	(void)json_get_i64(log, "total_lines", total);
 	return true;
 }
 

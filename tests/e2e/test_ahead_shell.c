@@ -172,6 +172,29 @@ static void test_others_are_begun_as_ever(void **state)
 	assert_string_equal(said("/workspace", "echo on"), "on\n");
 }
 
+/* A task that is longer than a frame lies there before its EXEC: no shell waits beside it, nor for
+ * what comes after it. */
+static void test_a_long_task_is_alone(void **state)
+{
+	static const char alone[] = "pgrep -fc '^/bin/bash " TASK "'";
+	CLEANUP(boxlink_exit) struct boxlink_exit e = {0};
+	const char *held = vm_output(&vms, &vm, WAITING);
+
+	(void)state;
+	assert_string_not_equal(held, "");
+	(void)vm_output(&vms, &vm,
+		"echo \"sleep 0.5; pgrep -f '^/bin/bash " TASK
+		"' | grep -vx \\$\\$; echo \\$\\$\" >" TASK);
+	assert_done(boxlink_exec_json(&vm.link, vm.next_stream++,
+		"{\"argv\":[\"/bin/bash\",\"" TASK "\"],\"cwd\":\"/workspace\",\"lane\":\"drive\"}",
+		20000, &e, err));
+	assert_int_equal(e.code, 0);
+	/* its own number and no other's */
+	assert_int_equal(memchr(e.out.data, '\n', e.out.len) == e.out.data + e.out.len - 1, 1);
+	assert_string_not_equal(pool_memdup(vms.pool, e.out.data, e.out.len), held);
+	assert_string_equal(said("/workspace", alone), "1\n");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, clone_open, clone_close)
@@ -181,6 +204,7 @@ int main(void)
 		TEST(test_it_ends_as_ever),
 		TEST(test_its_numbers_are_its_own),
 		TEST(test_others_are_begun_as_ever),
+		TEST(test_a_long_task_is_alone),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

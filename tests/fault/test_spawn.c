@@ -63,22 +63,11 @@ static int group_teardown(void **state)
 	return 0;
 }
 
-/* The socket is there before it is the worker's, and that before it listens. */
-static bool listens(const char *path)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	(void)snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
-	return !connect(fd, (struct sockaddr *)&to, sizeof(to));
-}
-
 /* Starts asb-spawn with this test switch ("": none). */
 static void site_start(struct site *s, const char *wrong)
 {
 	const char *const argv[] = {testprogram("asb-spawn"), NULL};
 	const char *env[9];
-	const char *at;
 	struct err err;
 
 	*s = (struct site){.pool = pool_new(), .dir = "/tmp/asb-e2e.XXXXXX"};
@@ -101,10 +90,7 @@ static void site_start(struct site *s, const char *wrong)
 	s->spawn = (struct child){.argv = argv, .env = env, .die_with_parent = true};
 	if (!child_start(&s->spawn, &err))
 		fail_msg("%s", err.msg);
-	at = pool_printf(s->pool, "%s/spawn.sock", s->dir);
-	for (int i = 0; i < 6000 && !listens(at); i++)
-		(void)usleep(10000);
-	assert_true(listens(at));
+	assert_true(testprogram_listens(pool_printf(s->pool, "%s/spawn.sock", s->dir)));
 }
 
 static void site_stop(struct site *s)

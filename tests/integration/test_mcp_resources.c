@@ -105,6 +105,14 @@ static void test_whole_resources(void **state)
 	assert_true(text_has_prefix(text, "line 0\nline 1\n"));
 	assert_non_null(strstr(text, "\nline 4999\nline 5000\n"));
 	assert_string_equal(text + strlen(text) - strlen("\nline 11999\n"), "\nline 11999\n");
+	/* what is longer than is read says so, and where the rest is */
+	testdb_exec("UPDATE log_chunk SET body = convert_to((SELECT string_agg(repeat('x', 499) || "
+		    "E'\\n', '' ORDER BY i) FROM generate_series(0, 999) i), 'UTF8')");
+	a = ask(pool_printf(pool, read, "runs/", pool_printf(pool, "%s/log", run)));
+	text = get(&a, "result.contents.0.text");
+	assert_true(strlen(text) > (4u << 20) - 1000 && strlen(text) < (4u << 20) + 200);
+	assert_non_null(
+		strstr(text, "\n[the first 8388 of 12000 lines; the whole log: GET /log.txt"));
 	in.account_id = testdb_i64("SELECT account_id FROM runs WHERE name = '%s'", run);
 	in.run_id = testdb_i64("SELECT id FROM runs WHERE name = '%s'", run);
 	assert_true(fixture_blob(worker, &in, patch, sizeof(patch) - 1, &made, &err));

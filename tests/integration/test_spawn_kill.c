@@ -3,9 +3,7 @@
  * of its own arguments, as one that broke out of its machine could. Needs root, no boxes: what is
  * killed are plain processes under the slots' uids.
  */
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <fcntl.h>
@@ -35,21 +33,10 @@ static struct config cfg;
 static struct child spawn;
 static struct err err;
 
-/* The socket is there before it is the worker's, and that before it listens. */
-static bool listens(const char *path)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	CLEANUP(fd) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	(void)snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
-	return !connect(fd, (struct sockaddr *)&to, sizeof(to));
-}
-
 static int setup(void **state)
 {
 	char dir[] = "/tmp/asb-kill.XXXXXX";
 	const char *const argv[] = {testprogram("asb-spawn"), NULL};
-	const char *at;
 
 	(void)state;
 	pool = pool_new();
@@ -63,10 +50,7 @@ static int setup(void **state)
 
 	spawn = (struct child){.argv = argv, .env = env, .die_with_parent = true};
 	assert_true(child_start(&spawn, &err));
-	at = pool_printf(pool, "%s/spawn.sock", dir);
-	for (int i = 0; i < 6000 && !listens(at); i++)
-		(void)usleep(10000);
-	assert_true(listens(at));
+	assert_true(testprogram_listens(pool_printf(pool, "%s/spawn.sock", dir)));
 	return 0;
 }
 

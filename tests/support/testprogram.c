@@ -3,6 +3,9 @@
  */
 #include "testprogram.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,4 +36,27 @@ const char *testprogram(const char *name)
 		exit(1);
 	}
 	return path;
+}
+
+static bool can_connect(const char *path)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	(void)snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	ok = fd >= 0 && !connect(fd, (struct sockaddr *)&to, sizeof(to));
+	if (fd >= 0)
+		(void)close(fd);
+	return ok;
+}
+
+bool testprogram_listens(const char *path)
+{
+	for (int i = 0; i < 6000; i++) {
+		if (can_connect(path))
+			return true;
+		(void)usleep(10000);
+	}
+	return false;
 }

@@ -193,17 +193,12 @@ static struct exec *exec_new(struct boxd *b, const struct exec_request *rq)
 }
 
 /* Its code as a file, before it starts. */
-static bool code_write(
-	struct exec *e, const struct exec_request *rq, struct pool *pool, struct err *err)
+static bool code_write(struct exec *e, const struct exec_request *rq, struct err *err)
 {
-	const char *slash = rq->code ? strrchr(rq->code, '/') : NULL;
-
-	if (!slash)
+	if (!rq->code)
 		return true;
 	e->code = mem_strdup(rq->code);
-	return !rq->code_text ||
-	       files_write(e->boxd, pool_memdup(pool, rq->code, (size_t)(slash - rq->code)),
-		       slash + 1, rq->user, 0600, rq->code_text, err);
+	return !rq->code_text || files_put(e->boxd, rq->code, rq->user, rq->code_text, err);
 }
 
 /* Starts the child; everything in *p that the child needs is closed here afterwards. */
@@ -256,7 +251,7 @@ struct exec *exec_launch(struct boxd *b, uint32_t stream, struct exec_request *r
 	struct exec *e = exec_new(b, rq);
 
 	exec_name(e, stream, rq);
-	if (!code_write(e, rq, pool, err) || !group_create(e, rq->memory_bytes, rq->pids, err) ||
+	if (!code_write(e, rq, err) || !group_create(e, rq->memory_bytes, rq->pids, err) ||
 		!pipes_make(&p, rq->wants_stdin, err) || !exec_fork(e, rq, &p, pool, err)) {
 		pipes_close(&p);
 		exec_forget(e);

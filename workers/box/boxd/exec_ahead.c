@@ -216,19 +216,12 @@ static void events_ready(struct loop *loop, uint32_t events, void *arg)
 		event_take(a, m);
 }
 
-static bool path_write(struct boxd *b, struct pool *pool, const char *path, const char *user,
-	const char *text, struct err *err)
-{
-	return files_write(b, pool_memdup(pool, path, folder_len(path)), strrchr(path, '/') + 1,
-		user, 0600, text, err);
-}
-
 static bool file_make(struct ahead *a, struct err *err)
 {
 	const struct exec_request *rq = &a->begun.rq;
 
 	a->path = shell_is(rq) ? shell_file(a->begun.pool, a->boxd->run_dir) : rq->code;
-	if (!path_write(a->boxd, a->begun.pool, a->path, rq->user, "", err))
+	if (!files_put(a->boxd, a->path, rq->user, "", err))
 		return false;
 	a->file = files_open(AT_FDCWD, a->path, O_WRONLY, 0);
 	a->events = fanotify_init(
@@ -295,8 +288,8 @@ static bool code_put(struct ahead *a, struct pool *pool, const struct exec_reque
 	struct err ignored;
 	size_t n = text ? strlen(text) : 0;
 
-	if (!text || (shell_is(rq) && !path_write(a->boxd, pool, rq->code, rq->user, rq->code_text,
-					      &ignored)))
+	if (!text ||
+		(shell_is(rq) && !files_put(a->boxd, rq->code, rq->user, rq->code_text, &ignored)))
 		return false;
 	return !ftruncate(a->file, 0) && pwrite(a->file, text, n, 0) == (ssize_t)n;
 }

@@ -158,19 +158,39 @@ bool files_write(struct boxd *b, const char *path, const char *name, const char 
 	return true;
 }
 
-void files_remove(const char *path)
+/* The folder of an absolute path, and its last name; NULL: it lies in none of ours. */
+static const char *path_split(const char *path, char folder[FILES_PATH_MAX + 1])
 {
 	const char *slash = strrchr(path, '/');
-	CLEANUP(fd) int dir = -1;
-	char folder[FILES_PATH_MAX + 1];
 
 	if (!slash || slash == path || strlen(path) > FILES_PATH_MAX)
-		return;
+		return NULL;
 	memcpy(folder, path, (size_t)(slash - path));
 	folder[slash - path] = '\0';
+	return slash + 1;
+}
+
+bool files_put(
+	struct boxd *b, const char *path, const char *user, const char *text, struct err *err)
+{
+	char folder[FILES_PATH_MAX + 1];
+	const char *name = path_split(path, folder);
+
+	return name ? files_write(b, folder, name, user, 0600, text, err)
+		    : err_set(err, ERR_INVALID, "%.200s: no path of a file", path);
+}
+
+void files_remove(const char *path)
+{
+	char folder[FILES_PATH_MAX + 1];
+	const char *name = path_split(path, folder);
+	CLEANUP(fd) int dir = -1;
+
+	if (!name)
+		return;
 	dir = files_open(AT_FDCWD, folder, O_PATH | O_DIRECTORY, 0);
 	if (dir >= 0)
-		(void)unlinkat(dir, slash + 1, 0);
+		(void)unlinkat(dir, name, 0);
 }
 
 static bool file_write(struct boxd *b, const char *path, const char *user, const char *text,

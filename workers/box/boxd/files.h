@@ -23,6 +23,9 @@ bool files_path_check(const char *path, struct err *err);
 struct boxd;
 bool files_write(struct boxd *b, const char *path, const char *name, const char *user,
 	unsigned mode, const char *text, struct err *err) NODISCARD;
+/* The same by the file's whole path, which is absolute; only the user may read and write it. */
+bool files_put(struct boxd *b, const char *path, const char *user, const char *text,
+	struct err *err) NODISCARD;
 /* Removes what is there under path, if it is there; reached over no link. */
 void files_remove(const char *path);
 /* The member `key`: an absolute path without "..". */
