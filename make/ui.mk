@@ -12,7 +12,7 @@ lighthouse: ## what Lighthouse says of landing, sign-in, runs and a run
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) MODE=debug all
 	$(Q)tests/ui/lighthouse
 
-firefox: ## the screens in firefox-esr, a second engine (smoke)
+firefox webkit: ## the screens in another engine, firefox-esr or WebKitGTK (smoke)
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) MODE=debug all
-	$(Q)tests/ui/firefox
-.PHONY: static ui lighthouse firefox
+	$(Q)tests/ui/smoke $@
+.PHONY: static ui lighthouse firefox webkit
