@@ -1,7 +1,10 @@
 /* What was typed is kept (A9), the session that ends (sheet over the page), the service worker, and a whole journey by keys (A10). */
 import assert from 'node:assert/strict'
-import { api, runState, SLOW, sql, test, token, until, url } from './lib/harness.js'
+import { readFileSync } from 'node:fs'
+import { api, delegate, runState, SLOW, sql, test, token, until, url } from './lib/harness.js'
 import { axe } from './lib/judge.js'
+import { PATCH } from './lib/runrows.js'
+import { go } from './lib/runstates.js'
 
 const task = (page) => page.getByLabel('What is to be done?')
 const openNew = async (page, query = '') => {
@@ -172,4 +175,52 @@ test('A10: sign in, start, answer, patch, tear down: by keys alone', async (t) =
 	await tabTo(page, () => document.activeElement?.matches('dialog .button.danger'), 'the dialog’s button', 10)
 	await page.keyboard.press('Enter')
 	await until(() => sql(`SELECT count(*) FROM boxes b JOIN runs r ON r.box_id = b.id WHERE r.name = '${session}' AND b.state = 'gone'`) === '1', 'the box is gone', 60_000 * SLOW)
+})
+
+test('A10: a patch is downloaded by keys alone', async (t) => {
+	const page = await t.page()
+	await go('finished', 'patch', '.d-row')(page)
+	await tabTo(page, () => document.activeElement?.matches('a[download]') && /Download patch/.test(document.activeElement.textContent), 'the download')
+	const [got] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
+	assert.equal(readFileSync(await got.path(), 'utf8'), PATCH)
+})
+
+test('A10: a machine is opened and torn down by keys alone', async (t) => {
+	const { session } = await delegate('sleep 600')
+	await runState(session, 'running')
+	const page = await t.page()
+	await page.goto(`${url}/dashboard/runs`)
+	await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor()
+	await page.keyboard.press('g')
+	await page.keyboard.press('m')
+	await page.waitForURL('**/machines')
+	const card = page.locator('.box-card', { has: page.locator(`a[href$="${session}"]`) }).first()
+	await card.waitFor()
+	const box = await card.getAttribute('data-box')
+	const focusOn = (words) => page.locator(`.box-card[data-box="${box}"] :focus`, { hasText: words }).count()
+	const tabOn = async (words) => {
+		for (let i = 0; i < 200 && !(await focusOn(words)); i++) await page.keyboard.press('Tab')
+		assert(await focusOn(words), `Tab does not reach ${words}`)
+	}
+	await tabOn('Open run')
+	await page.keyboard.press('Enter')
+	await page.waitForURL(`**/runs/${session}`)
+	await page.goBack()
+	await card.waitFor()
+	await tabOn('Tear down')
+	await page.keyboard.press('Enter')
+	const dialog = page.getByRole('dialog')
+	await dialog.waitFor()
+	assert.match(await dialog.innerText(), /lost/i, 'what is lost')
+	await until(() => page.evaluate(() => document.activeElement?.textContent.trim() === 'Cancel'), 'the focus is where nothing is lost')
+	await page.keyboard.press('Escape')
+	await dialog.waitFor({ state: 'detached' })
+	assert(await focusOn('Tear down'), 'the focus is back')
+	await page.keyboard.press('Enter')
+	await dialog.waitFor()
+	await tabTo(page, () => document.activeElement?.matches('dialog .button.danger'), 'the dialog’s button', 10)
+	await page.keyboard.press('Enter')
+	await until(() => sql(`SELECT state FROM boxes WHERE name = '${box}'`) === 'gone', 'the box is gone', 60_000 * SLOW)
+	await card.waitFor({ state: 'detached' })
+	assert(await page.evaluate(() => document.activeElement !== document.body), 'the focus is not lost')
 })

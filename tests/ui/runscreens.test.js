@@ -19,6 +19,10 @@ for (const [title, state, tab, wait] of SCREENS)
 test('screen: run, tools open', (t) =>
 	screen(t, 'run-trace-open', async (page) => {
 		await go('working', '', '.tool')(page)
+		const rows = await page.locator('.tool-row').allInnerTexts()
+		const row = (what) => rows.find((r) => r.includes(what)) ?? ''
+		assert.match(row('npm test'), /exit 1[^]*12 s/, 'how it ended, and how long it took')
+		assert.match(row('retry.ts'), /34 ms/)
 		for (const closed of ['.tool-row[aria-expanded=false]', '.retry-row[aria-expanded=false]'])
 			while (await page.locator(closed).count()) await page.locator(closed).first().click()
 		await page.locator('.thinking summary').click()

@@ -11,10 +11,27 @@ const SCREENS = [
 	['patch-none', 'script', 'patch', '.empty'],
 	['files', 'finished', 'files', '.file'],
 	['files-empty', 'starting', 'files', '.empty'],
-	['details', 'working', 'details', '.details .grid'],
 ]
 for (const [title, state, tab, wait] of SCREENS)
 	test(`screen: run, ${title}`, (t) => screen(t, `run-${title}`, go(state, tab, wait)))
+
+/* Parts by their labels, and what of the run stands in them. */
+const DETAILS = {
+	Limits: ['Read back', 'memory\t2 GiB\t2 GiB', '1900000529'],
+	'Usage by turn': ['0.71', '0.23', 'All', '0.94'],
+}
+const SAID = [/Isolation\s*(Hardware|Emulated) VM/, /telemetry\.example:443/, /refused/, /not on the list/, /github\.com\/acme\/queue\.git/, /529/, /overloaded_error/]
+test('screen: run, details', (t) =>
+	screen(t, 'run-details', async (page) => {
+		await go('working', 'details', '.details .grid')(page)
+		await page.getByText('telemetry.example:443').waitFor()
+		const text = (await page.locator('.details').innerText()).replace(/\u00a0/g, ' ')
+		for (const said of SAID) assert.match(text, said)
+		for (const [label, words] of Object.entries(DETAILS)) {
+			const part = await page.getByRole('group', { name: `${label}, table` }).innerText()
+			for (const word of words) assert(part.includes(word), `${label}: ${word} in ${part}`)
+		}
+	}))
 
 test('screen: run, patches of several trees; each is shown, and counted together', (t) =>
 	screen(t, 'run-patch-trees', async (page) => {
