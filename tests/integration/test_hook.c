@@ -1,6 +1,6 @@
 /*
  * asb-hook as an agent CLI runs it: silent while no question is open, and a refusal whenever it is
- * not sure of that.
+ * not sure of that; and the settings of the image that make the CLI run it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +23,7 @@
 #include "json.h"
 
 #define PROGRAM "build/box/asb-hook"
+#define SETTINGS "workers/box/images/managed-settings.json"
 
 static char dir[] = "/tmp/asb-hook-XXXXXX";
 
@@ -138,6 +139,56 @@ static void test_in_doubt_refuses(void **state)
 	assert_int_equal(hook(NULL, NULL, 0, true, &out), 2);
 }
 
+/* The image's settings have the CLI ask the hook for every tool, and take a hook that fails or is
+ * slow for a refusal; no other hook and no server counts. */
+static void test_settings_fail_closed(void **state)
+{
+	static const struct {
+		const char *event, *command;
+	} rows[] = {
+		{"PreToolUse", "/usr/local/lib/asb/hook PreToolUse"},
+		{"PostToolUse", "/usr/local/lib/asb/hook PostToolUse"},
+		{"PostToolUseFailure", "/usr/local/lib/asb/hook PostToolUse"},
+	};
+	CLEANUP(json) struct json_object *all = NULL;
+	CLEANUP(fd) int fd = open(SETTINGS, O_RDONLY | O_CLOEXEC);
+	struct json_object *servers;
+	char text[8192];
+	struct err err;
+	bool ours_only = false, off = false;
+	ssize_t n;
+
+	(void)state;
+	n = read(fd, text, sizeof(text));
+	assert_in_range(n, 1, sizeof(text) - 1);
+	assert_true(json_parse(text, (size_t)n, &all, &err));
+	assert_true(json_get_bool(all, "allowManagedHooksOnly", &ours_only) && ours_only);
+	assert_false(json_get_bool(all, "disableAllHooks", &off) && off);
+	servers = json_get(all, "allowedMcpServers");
+	assert_non_null(servers);
+	assert_int_equal(json_count(servers), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct json_object *groups = json_get(json_get(all, "hooks"), rows[i].event);
+		struct json_object *group = json_at(groups, 0);
+		struct json_object *one = json_at(json_get(group, "hooks"), 0);
+		const char *said = "";
+		int64_t timeout_s = 0;
+
+		assert_int_equal(json_count(groups), 1);
+		assert_int_equal(json_count(json_get(group, "hooks")), 1);
+		assert_true(json_get_text(group, "matcher", &said));
+		assert_string_equal(said, "*");
+		assert_true(json_get_text(one, "type", &said));
+		assert_string_equal(said, "command");
+		assert_true(json_get_text(one, "command", &said));
+		assert_string_equal(said, rows[i].command);
+		assert_true(json_get_text(one, "onFailure", &said));
+		assert_string_equal(said, "block");
+		assert_true(json_get_i64(one, "timeout", &timeout_s));
+		assert_int_equal(timeout_s, 5);
+	}
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -159,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_silent_without_a_question),
 		cmocka_unit_test(test_denies_and_ends),
 		cmocka_unit_test(test_in_doubt_refuses),
+		cmocka_unit_test(test_settings_fail_closed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
