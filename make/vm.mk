@@ -17,6 +17,4 @@ e2e-boot: image template $(B)/tests/e2e/test_boot ## boxd in a real QEMU guest
 	$(Q)TEST_TIMEOUT=600 tests/support/run-tests $(B)/tests/e2e/test_boot
 e2e-clone: template $(B)/tests/e2e/test_clone ## clones of one template
 	$(Q)TEST_TIMEOUT=600 tests/support/run-tests $(B)/tests/e2e/test_clone
-bench-clone: template $(B)/tests/bench/bench_clone ## clone to HELLO, and podman run of the same image
-	$(Q)$(B)/tests/bench/bench_clone
-.PHONY: image template e2e-boot e2e-clone bench-clone
+.PHONY: image template e2e-boot e2e-clone

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SLOW, url } from './harness.js'
 
-export const PROGRAM = process.env.FIREFOX ?? 'firefox-esr'
+const PROGRAM = process.env.FIREFOX ?? 'firefox-esr'
 
 /** Starts it with a profile of its own. @returns {Promise<{address: string, stop: () => void}>} */
 function start() {

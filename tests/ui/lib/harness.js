@@ -183,7 +183,8 @@ export async function runAll() {
 			failed++
 			console.log(`FAIL ${name}\n${String(e.stack ?? e).replace(/^/gm, '     ')}`)
 			const page = t.contexts.at(-1)?.pages()[0]
-			await page && t.picture(page, `failed-${name.replace(/\W+/g, '-').slice(0, 80)}`).catch(() => {})
+			// before its page is closed
+			if (page) await t.picture(page, `failed-${name.replace(/\W+/g, '-').slice(0, 80)}`).catch(() => {})
 		}
 		await t.close()
 		await leave().catch((e) => console.log(`     what it left stays: ${e.message}`))

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { SLOW, url } from './harness.js'
 
-export const PROGRAM = process.env.WEBKIT ?? 'WebKitWebDriver'
+const PROGRAM = process.env.WEBKIT ?? 'WebKitWebDriver'
 // said: what the page said as an error
 const LISTEN = `(() => {
 	const said = (window.said = [])
